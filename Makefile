@@ -21,7 +21,7 @@ debian = if ! $(installed); then \
     $(installed) || echo "NOT ALL OF DEBIAN'S $(1) ARE INSTALLED: $(2) are skipped without them"; \
   fi
 
-.PHONY: demo serve test check soak clients spark plots bench dist requirements web clean
+.PHONY: demo serve test check soak clients spark soak-spark plots bench dist requirements web clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -60,7 +60,13 @@ $(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
 
 # The engine on a cluster, in sessions of Spark on this machine: a Java runtime is installed where this user may.
 spark: $(VENV)/.spark
-	@SANQL_SPARK=write $(BIN)/python -m pytest -rs -m spark tests/spark
+	@SANQL_SPARK=write $(BIN)/python -m pytest -rs -m "spark and not soak" tests/spark
+
+# Every question of the fixtures, TPC-H and 1,000 generated ones on two executors, of which one is killed in every tenth;
+# then a hundred kills of whatever there is to be killed. Hours.
+soak-spark: $(VENV)/.spark
+	@cd tests && PYTHONPATH=.. ../$(BIN)/python -m spark.comparing --minutes 600 --summary spark/CELLS.md
+	@cd tests && ../$(BIN)/python -m spark.killing --kills 100 --seconds 36000 --summary spark/KILLS.md
 
 $(VENV)/.spark: $(VENV)/.dev requirements-spark.txt
 	@echo "setting up Spark (once): 450 MB are downloaded"

@@ -18,7 +18,7 @@ def write_events(path: Path, rows: int) -> None:
     """Write `rows` events into a DuckDB file, the same ones every time."""
     random = np.random.default_rng(20261115)
     with duckdb.connect(str(path)) as connection:
-        connection.register("generated", _events(random, rows, PEOPLE))
+        connection.register("generated", events(random, rows, PEOPLE))
         connection.execute("CREATE TABLE events AS SELECT * FROM generated")
 
 
@@ -30,17 +30,32 @@ def write_many_events(path: Path, rows: int, people: int, at_once: int = 5_000_0
         connection.execute("SET memory_limit = '2GB'")
         for begun in range(0, rows, at_once):
             connection.register(
-                "generated", _events(random, min(at_once, rows - begun), people, home)
+                "generated", events(random, min(at_once, rows - begun), people, home)
             )
             how = "INSERT INTO events" if begun else "CREATE TABLE events AS"
             connection.execute(f"{how} SELECT * FROM generated")
+
+
+def write_copies(path: Path, rows: int, copies: int) -> None:
+    """Write as many events and others alike, whose people are others: quicker than drawing all."""
+    people = rows // 10
+    write_many_events(path, rows, people)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("SET memory_limit = '2GB'")
+        connection.execute("SET preserve_insertion_order = false")
+        for copy in range(1, copies):
+            connection.execute(
+                "INSERT INTO events SELECT * REPLACE (user_id + ? AS user_id) FROM events"
+                " WHERE user_id < ?",
+                [copy * people, people],
+            )
 
 
 def _homes(random: np.random.Generator, people: int) -> np.ndarray:
     return _draw(random, 1 / np.arange(1, 301), people)
 
 
-def _events(
+def events(
     random: np.random.Generator, rows: int, people: int, home: np.ndarray | None = None
 ) -> pa.Table:
     weights = 1 / (np.arange(people) + 300)

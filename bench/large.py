@@ -1,7 +1,8 @@
 """A hundred million rows with the default memory: `python -m bench.large`, written to bench/LARGE.md.
 
 The eight questions are asked of 10 million rows of a million people and of ten times as many of either,
-the table as it is and prepared; then two of them of more, as far as the disk goes. A worker's peak is
+the table as it is and prepared; `--more 1000000000` asks two of them of a billion, made of copies of the
+largest with other people, and keeps what the page says of the others. A worker's peak is
 what the system counts for its process (VmHWM), reset before each question. The deadline of a question
 is set longer than the default of a minute, memory is not.
 """
@@ -21,13 +22,17 @@ from pathlib import Path
 
 import sanql
 from bench.__main__ import _machine
-from bench.data import CATEGORIES, write_many_events
+from bench.data import CATEGORIES, write_copies
 from bench.peers.contestants import processor_of
 from bench.queries import POLICY, QUESTIONS
 
 RESULTS = Path(__file__).with_name("LARGE.md")
 PEOPLE_SHARE = 10  # rows a person, on average
+AT_MOST = 100_000_000  # rows that are drawn; more are copies of them
 OF_MORE = ("Q1 COUNT(*)", "Q5 by city (500 unknown keys)")
+MORE = """
+Of a billion rows, ten copies of those of 100 million with people of their own, two questions were asked
+of the prepared table, by `python -m bench.large --rows --more 1000000000` at """
 ENGINE = "[engine]\ndeadline = 3600\n"
 
 
@@ -55,16 +60,18 @@ class Table:
 def main() -> None:
     """Measure and write down, after each table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="*", default=[10_000_000, 100_000_000])
+    parser.add_argument("--rows", type=int, nargs="*", default=[10_000_000, AT_MOST])
     parser.add_argument("--more", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None)
     arguments = parser.parse_args()
     found: list[Table] = []
     for rows in arguments.rows:
         found.append(_measured(rows, list(QUESTIONS), arguments.folder))
-        _write(found, None)
+        _write(found)
     if arguments.more:
-        _write(found, _measured(arguments.more, OF_MORE, arguments.folder, original=False))
+        more = _measured(arguments.more, OF_MORE, arguments.folder, original=False)
+        page = RESULTS.read_text(encoding="utf-8").partition(MORE)[0]
+        RESULTS.write_text(f"{page}{MORE}{_where()}.\n\n{_section(more)}\n", encoding="utf-8")
 
 
 def _measured(
@@ -73,7 +80,8 @@ def _measured(
     with tempfile.TemporaryDirectory(dir=where) as made:
         folder = Path(made)
         started = time.perf_counter()
-        write_many_events(folder / "events.duckdb", rows, rows // PEOPLE_SHARE)
+        copies = max(1, rows // AT_MOST)
+        write_copies(folder / "events.duckdb", rows // copies, copies)
         print(f"{rows:,} rows written in {time.perf_counter() - started:.0f} s", flush=True)
         size = (folder / "events.duckdb").stat().st_size / 1e9
         categories = ", ".join(f'"category {i:02}"' for i in range(CATEGORIES))
@@ -158,15 +166,11 @@ def _peak(process: int) -> float:
     return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
 
 
-def _write(found: Sequence[Table], more: Table | None) -> None:
-    machine = _machine().partition("`make bench`")[2].partition(". Times")[0]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+def _write(found: Sequence[Table]) -> None:
     parts = [
         f"""# Large tables with the default memory
 
-Written by `python -m bench.large` at {commit}{machine}; other work ran on them, so processor seconds
+Written by `python -m bench.large` at {_where()}; other work ran on them, so processor seconds
 say more than the clock. Ten rows a person on average, the heaviest with thousands; limits as in
 `bench/queries.py`, `memory` left at its default of 4 GB. Peaks are those of the process that has the data
 open, in GB of 10^9 bytes; San's own process holds none of the rows. Each question was asked once."""
@@ -174,9 +178,16 @@ open, in GB of 10^9 bytes; San's own process holds none of the rows. Each questi
     parts += [_section(table) for table in found]
     if len(found) > 1:
         parts.append(_growth(found[0], found[-1]))
-    nothing = "Nothing larger has been measured: neither time nor a quiet machine was there for it."
-    parts.append(nothing if more is None else _section(more))
     RESULTS.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _where() -> str:
+    """Return the commit, the day and the machine."""
+    machine = _machine().partition("`make bench`")[2].partition(". Times")[0]
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return f"{commit}{machine}"
 
 
 def _section(table: Table) -> str:

@@ -39,7 +39,7 @@ privacy_unit = "user_id"
 rows_per_group_max = 10
 groups_per_unit_max = 4
 [table.events.column]
-city = {{ type = "text" }}
+city = {{ type = "text", bytes_max = 100 }}
 category = {{ type = "text", domain = [{categories}] }}
 amount = {{ type = "decimal", bounds = [0, 500], precision = 0.01 }}
 age = {{ type = "integer", bounds = [0, 120] }}

@@ -90,9 +90,9 @@ def _raised(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
 
 
 def _codes(node: ast.expr, text: str) -> list[str]:
-    """Return the codes an expression can be: a constant, or one of two."""
+    """Return the codes an expression can be: a constant, or one of several."""
     if isinstance(node, ast.IfExp):
-        return [_text(node.body), _text(node.orelse)]
+        return [each for part in (node.body, node.orelse) for each in _codes(part, _text(part))]
     return [text] if re.fullmatch(r"[a-z_]+", text) else []
 
 

@@ -136,6 +136,7 @@ NAMING = {
     ("PureAccountant", "account/ledger/format_1.py"): "the first ledgers were counted by it",
     ("MemoryStore", "account/ledger/going_on.py"): "a copy goes on there before it is put back",
     ("Mode", "teach/nearest/words.py"): "a node of the grammar is called so too",
+    ("Mode", "exact/plan.py"): "it has an exact form, a verdict",
 }
 
 

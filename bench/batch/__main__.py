@@ -25,13 +25,13 @@ import pyarrow as pa
 from sanql.answer import LevelCells, cells_of_questions, show_levels
 from sanql.ask import read_batch
 from sanql.ask.batch import plan_of_batch
-from sanql.cli.batch import split_questions
 from sanql.compile import compile_plan
 from sanql.demo import make_hospital
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.noise.cells import add_noise
 from sanql.plan import BatchPlan, Level, Plan
 from sanql.policy import load
+from sanql.question_texts import split_questions
 from sanql.san import San
 
 HERE = Path(__file__).parent

@@ -81,14 +81,17 @@ class Plain:
 class SanItself:
     """San over the table as it is, or over its prepared copy; each turn is another analyst's."""
 
-    def __init__(self, name: str, folder: Path, turns: int, *, prepared: bool) -> None:
+    def __init__(
+        self, name: str, folder: Path, turns: int, *, prepared: bool, more: str = ""
+    ) -> None:
+        """Open the table in a folder; its policy may say `more` of it."""
         self.name = name
         self.preparing = 0.0  # processor seconds
         categories = ", ".join(f'"category {i:02}"' for i in range(CATEGORIES))
         analysts = "\n".join(f"[analyst.a{i}]" for i in range(turns))
-        (folder / "policy.toml").write_text(
-            POLICY.format(categories=categories, analysts=analysts), encoding="utf-8"
-        )
+        policy = POLICY.format(categories=categories, analysts=analysts)
+        policy = policy.replace("[table.events.column]", f"{more}[table.events.column]")
+        (folder / "policy.toml").write_text(policy, encoding="utf-8")
         if prepared:
             command = [sys.executable, "-m", "sanql", "prepare", str(folder / "policy.toml")]
             before = _of_children()

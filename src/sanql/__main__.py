@@ -12,7 +12,10 @@ def run() -> None:
     """Run the command; it shows no data frames, so it need not wait for pandas."""
     hide_modules("pandas")
     signal.signal(signal.SIGTERM, _end)
-    main(prog_name="sanql")
+    try:
+        main(prog_name="sanql")
+    finally:  # what was to be said is said: Ctrl-C while the interpreter ends changes no exit code
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end(number: int, _: FrameType | None) -> None:

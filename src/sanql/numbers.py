@@ -39,7 +39,7 @@ def parse_epsilon(typed: object) -> Fraction:
         raise Refused(
             "epsilon_invalid",
             f"epsilon {_quoted(typed)} is not a plain decimal number from 1e-9 to 10000",
-            "write epsilon with ASCII digits and at most one point, such as 0.5",
+            "write a number above 0 in plain ASCII digits with at most one point, such as 0.5",
         )
     return epsilon
 
@@ -55,7 +55,7 @@ def parse_delta(typed: object) -> Fraction:
         raise Refused(
             "delta_invalid",
             f"delta {_quoted(typed)} is neither 0 nor a plain decimal number from 1e-30 to below 1",
-            "write delta with ASCII digits, such as 1e-6, or 0 for pure privacy",
+            "write 0 for pure privacy, or a small number in plain ASCII digits, such as 1e-6",
         )
     return delta
 

@@ -29,6 +29,7 @@ from sanql.ask import (
     schema_of,
     suggest_limits,
 )
+from sanql.engines import check_no_snapshot
 from sanql.errors import Refused
 from sanql.mechanisms import Sampler
 from sanql.numbers import parse_epsilon
@@ -193,6 +194,7 @@ class San:
         """
         self.session.check_open()
         if tables is not None:
+            check_no_snapshot(self.session.policy)
             snapshot_frames(self.session.policy, tables)
         return self.session.data.refresh()
 
@@ -285,6 +287,7 @@ def open_policy(
     """
     loaded = policy if isinstance(policy, Policy) else load(policy)
     if tables is not None:
+        check_no_snapshot(loaded)
         snapshot_frames(loaded, tables)
     return San(loaded, analyst, progress=progress, door=door)
 

@@ -235,7 +235,7 @@ FORGED = [
     (HISTOGRAM, "no theorem covers it together"),
     (ELSEWHERE, "no theorem covers it together"),
     (INCOME, "which did not fail"),
-    (replace(AGE, epsilon=Fraction(0)), "without a guarantee"),
+    (replace(AGE, epsilon=Fraction(-1)), "without a guarantee"),
 ]
 
 

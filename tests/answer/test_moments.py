@@ -22,6 +22,7 @@ from sanql.noise.cells import add_noise
 from sanql.plan.accuracy import half_width
 from sanql.plan.level import Level
 from sanql.question.expressions import Call, ColumnRef, Expr
+from support.exact_cells import cell_of
 
 pytestmark = pytest.mark.slow
 
@@ -51,17 +52,18 @@ def rows_of(shape: str, numbers: np.random.Generator) -> list[tuple[np.ndarray, 
 def exact_cells(plan: Level, groups: list[tuple[np.ndarray, np.ndarray]]) -> pa.Table:
     """Return the exact cells of the groups' rows, by plain arithmetic."""
     columns: dict[str, list[int]] = {"k0": list(range(CELLS))}
-    for index, part in enumerate(plan.measurements):
+    for index, part in enumerate(plan.computed):
         cells = []
         for income, score in groups:
-            if part.kind is Measured.SUM:
+            total = 0
+            if part.kind in (Measured.SUM, Measured.BELOW):
                 assert part.expression is not None
                 values = evaluated(part.expression, {"income": income, "score": score})
-                steps = np.floor(values / float(part.grid) + 0.5).astype(np.int64) - part.centre
-                assert steps.min() >= part.low and steps.max() <= part.high
-                cells.append(int(steps.sum()))
-            else:
-                cells.append(len(income))
+                steps = np.floor(values / float(part.grid) + 0.5).astype(np.int64)
+                assert (steps - part.centre).min() >= part.low
+                assert (steps - part.centre).max() <= part.high
+                total = int(steps.sum())
+            cells.append(cell_of(part, total, len(income)))
         columns[f"m{index}"] = cells
     return pa.table(columns)
 

@@ -1,14 +1,16 @@
-"""The engine for SQL around statistics reaches no file, neither to read nor to write, and stays so."""
+"""Engines for SQL over noisy answers reach no file, neither to read nor to write, and stay so."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from sanql.answer.outer_engine import run_on_tables
-from sanql.errors import Unavailable
+from sanql.answer.post_process import run_on_cells
+from sanql.errors import Refused, Unavailable
 
 NUMBERS = pa.table({"n": [1, 2, 3]})
 SECONDS = 20
@@ -25,8 +27,12 @@ KEPT = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_settings_hold_where_a_question_runs(name: str) -> None:
-    found = run_on_tables(f"SELECT current_setting('{name}') AS s", [], {"t": NUMBERS}, SECONDS)
-    assert found.column("s").to_pylist() == [KEPT[name]]
+    asked = f"SELECT current_setting('{name}') AS s"
+    for found in (
+        run_on_tables(asked, [], {"t": NUMBERS}, SECONDS),
+        run_on_cells(asked, [], NUMBERS),
+    ):
+        assert found.column("s").to_pylist() == [KEPT[name]]
 
 
 def test_no_file_is_reached(tmp_path: Path) -> None:
@@ -46,3 +52,21 @@ def test_one_question_does_not_see_the_answers_of_another() -> None:
     assert run_on_tables("SELECT n FROM mine", [], {"mine": NUMBERS}, SECONDS).num_rows == 3
     with pytest.raises(Unavailable):
         run_on_tables("SELECT n FROM mine", [], {"other": NUMBERS}, SECONDS)
+
+
+def sorted_numbers(millions: int) -> int:
+    """Sort so many numbers, which takes some 60 bytes of memory for each."""
+    thousands = {"t": pa.table({"n": range(1_000 * millions)}), "u": pa.table({"m": range(1_000)})}
+    ranked = "SELECT row_number() OVER (ORDER BY hash(n, m)) AS r FROM t, u"
+    found = run_on_tables(f"SELECT max(r) AS last FROM ({ranked})", [], thousands, SECONDS)
+    return int(found.column("last")[0].as_py())
+
+
+def test_a_question_has_as_much_memory_as_the_limit_says_whatever_others_compute_just_then() -> (
+    None
+):
+    """Three at once would need more than one of them may have; a larger one is refused by itself."""
+    with ThreadPoolExecutor(3) as asked:
+        assert [*asked.map(sorted_numbers, [4] * 3)] == [4_000_000] * 3
+    with pytest.raises(Refused, match="takes more than 20 seconds or 512MB"):
+        sorted_numbers(9)

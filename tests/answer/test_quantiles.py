@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from sanql.answer.estimates import band_of
 from sanql.answer.post_process import show
 from sanql.certificate.certificate import certify
 from sanql.errors import Refused
@@ -134,6 +135,32 @@ def test_public_data_has_exact_quantiles_and_null_where_there_are_none(planned: 
     empty = exact_cells(plan, np.array([], dtype=float))
     shown = show(plan, add_noise(plan, empty, ExactSampler()), Fraction(1, 2))
     assert shown.table.to_pylist() == [{"m": None, "least": None}]
+
+
+@pytest.mark.parametrize("fraction", ["0", "0.25", "0.3", "0.5", "0.9", "1"])
+@pytest.mark.parametrize("disc", [False, True])
+def test_intervals_without_noise_hold_for_all_small_data(
+    planned: Planned, fraction: str, disc: bool
+) -> None:
+    """Whatever lies between two rows, and whichever side of a place the rows are on."""
+    name, method = ("DISC", "inverted_cdf") if disc else ("CONT", "linear")
+    plan = planned(f"SELECT QUANTILE_{name}(age, {fraction}) AS m FROM open")
+    for size in range(1, 6):
+        for held in combinations_with_replacement([3, 4, 6, 40], size):
+            values = np.array(held, dtype=float)
+            cells = add_noise(plan, exact_cells(plan, values), ExactSampler())
+            band = band_of(plan, cells, 0, Fraction(19, 20), 1)
+            assert band is not None
+            truth = np.quantile(values, float(fraction), method=method)
+            assert band.low[0] <= truth <= band.high[0], held
+
+
+def test_an_interval_without_noise_is_no_wider_than_it_must_be(planned: Planned) -> None:
+    plan = planned("SELECT MEDIAN(age) AS m FROM open")
+    cells = add_noise(plan, exact_cells(plan, np.arange(101.0)), ExactSampler())
+    band = band_of(plan, cells, 0, Fraction(19, 20), 1)
+    assert band is not None
+    assert (band.low[0], band.high[0]) == (50, 50)
 
 
 def test_no_leaf_is_left_in_what_may_leave(planned: Planned) -> None:

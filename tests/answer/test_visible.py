@@ -98,8 +98,8 @@ def _is_number(cell: str) -> bool:
 
 
 def test_numbers_below_zero_stay_numbers_in_csv(answered: Answered) -> None:
-    cells = {"m0": [-1200.0], "m1": [3]}
-    text = answered("SELECT SUM(score), COUNT(score) FROM rows", cells).to_csv()
+    cells = {"m0": [-1200.0]}
+    text = answered("SELECT SUM(score) FROM rows", cells).to_csv()
     values = text.splitlines()[1].split(",")
     assert all(_is_number(value) for value in values) and values[0].startswith("-")
 

@@ -80,6 +80,17 @@ def test_accounts_are_a_table_in_a_notebook_with_nothing_that_runs(san: San) -> 
     )
     assert "&lt;b&gt;x\\x1b" in named._repr_html_()
     assert "<b>" not in named._repr_html_()
+    assert "\x1b" not in f"{named}{named[0]}"
+
+
+def test_accounts_are_printed_in_short_numbers_rounded_to_the_safe_side(san: San) -> None:
+    san.query("SELECT COUNT(*) FROM people", epsilon="0.00123456789")
+    accounts = san.budget()
+    said = (
+        "dataset shop: budget epsilon 1000, delta 0.001; spent epsilon 0.00123457, delta 0; left "
+    )
+    assert str(accounts[0]).startswith(said)
+    assert "epsilon 0.00123457, delta 0" in str(accounts) and "Fraction" not in str(accounts)
 
 
 def test_a_refusal_is_shown_in_a_notebook_with_its_nearest_question_apart(san: San) -> None:

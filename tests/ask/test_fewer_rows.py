@@ -75,3 +75,12 @@ def test_more_rows_than_the_policys_are_refused(san: San) -> None:
         san.query("SELECT COUNT(*) FROM visits", epsilon=1, max_rows_contributed=9)
     assert caught.value.code == "rows_above_policy"
     assert "at most 8" in caught.value.remedy
+
+
+def test_more_values_than_rows_of_the_policy_are_refused_alike(san: San) -> None:
+    sql = "SELECT COUNT(DISTINCT kind) FROM visits"
+    with pytest.raises(Refused) as caught:
+        san.query(sql, epsilon=1, max_values_contributed=9)
+    assert caught.value.code == "values_above_policy"
+    assert "at most 8" in caught.value.remedy
+    assert san.explain(sql, epsilon=1, max_values_contributed=8).fits

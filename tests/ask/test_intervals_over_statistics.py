@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ask.test_over_statistics import ONE_STAGE, as_sql_says, opened
+from sanql.errors import Refused
 from sanql.san import San
 from support.samplers import SilentSampler
 
@@ -112,3 +113,27 @@ def test_intervals_widen_with_the_confidence(tmp_path: Path) -> None:
 
     with opened(tmp_path, SilentSampler()) as san:
         assert width(san, "0.5") < width(san, "0.9") < width(san, "0.999")
+
+
+def test_what_becomes_too_long_with_its_interval_is_shown_without(tmp_path: Path) -> None:
+    """Ends are written out of ends: of nested divisions that would be more than the engine can take."""
+    part = "(SELECT COUNT(*) FROM people WHERE age > {})"
+    several = " / ".join(f"CAST({part.format(age)} AS DECIMAL(15, 4))" for age in range(10, 70, 10))
+    sql = f"SELECT {several} AS long, {part.format(3)} * 2 AS short"
+    with opened(tmp_path) as san:
+        explained = san.explain(sql, epsilon=1)
+        answer = san.query(sql, epsilon=1)
+    assert answer.without_interval == ("long",)
+    assert set(answer.intervals) == {"short"}
+    assert answer.charge == explained.charge
+
+
+def test_what_the_engine_cannot_take_is_refused_before_it_is_charged(tmp_path: Path) -> None:
+    value = "(SELECT COUNT(*) FROM people)"
+    for _ in range(14):
+        value = f"CAST(CAST({value} / 3 AS BIGINT) AS DOUBLE)"
+    with opened(tmp_path) as san:
+        with pytest.raises(Refused) as refused:
+            san.query(f"SELECT {value} AS x, SUM(COUNT(*)) OVER () FROM people", epsilon=1)
+        assert refused.value.code == "query_too_complex"
+        assert not [record for record in san.ledger.records() if record.kind == "reserve"]

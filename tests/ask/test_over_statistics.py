@@ -47,13 +47,15 @@ kind = { type = "text", domain = ["a", "b"] }
 public = true
 """
 )
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 ONE_STAGE = [
     "SELECT town, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY town",
     "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC, town) AS r FROM people "
     "GROUP BY town ORDER BY r",
     "SELECT town, SUM(COUNT(*)) OVER (ORDER BY town) AS running FROM people GROUP BY town",
+    "SELECT town, COUNT(*) AS n, RANK() OVER (ORDER BY n DESC, town) AS r, r * n AS weighed FROM people "
+    "GROUP BY town",
     "SELECT town, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY town) AS more FROM people GROUP BY town",
     "SELECT town, sex, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER (PARTITION BY town) AS share FROM people "
     "GROUP BY town, sex ORDER BY town, sex",
@@ -211,6 +213,17 @@ def test_the_keys_that_an_answer_shows_are_not_counted_as_those_that_rows_have(
     with pytest.raises(Refused) as refusal:
         san.query(f"SELECT COUNT(*) AS n FROM ({keys}) AS t", epsilon=1)
     assert refusal.value.code.endswith("across_units")
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT town, COUNT(*) AS age, age / 2 AS h, RANK() OVER () AS r FROM people GROUP BY town",
+    "SELECT town, SUM(COUNT(*)) OVER () AS sex, sex + 1 AS more FROM people GROUP BY town",
+])  # fmt: skip
+def test_a_column_that_is_no_key_is_not_read_as_a_name_that_select_gives(
+    san: San, sql: str
+) -> None:
+    with pytest.raises(Refused):
+        san.query(sql, epsilon=1)
 
 
 def test_order_and_limit_around_statistics_are_kept(san: San) -> None:

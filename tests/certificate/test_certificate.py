@@ -18,8 +18,9 @@ from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.level import Level
 from sanql.plan.mechanism import Mechanism
 from sanql.plan.pricing import MECHANISMS
+from sanql.results import Certificate
 from sanql.theory.closed_forms import GaussianPair
-from sanql.theory.meaning import best_test
+from sanql.theory.meaning import best_test, percent_down, percent_up, posterior_band
 from support.one_level import plan_of
 
 Planned = Callable[..., Level]
@@ -132,3 +133,29 @@ def test_what_depends_on_somebody_is_never_said_to_depend_on_nobody(planned: Pla
     plan = planned("SELECT COUNT(*) FROM rows")
     with pytest.raises(AssertionError):
         certify(plan_of(replace(plan, priced=replace(plan.priced, mechanism=nothing))))
+
+
+def test_many_cells_mean_what_their_noises_together_do_and_not_what_their_epsilons_add_up_to() -> (
+    None
+):
+    events = (LaplaceEvent(Fraction(20), 20, 1),)
+    pure = meaning(Charge(events, Fraction(1), Fraction(0)), "one row", "add-remove")
+    together = GaussianPair(math.sqrt(20 / 400)).tradeoff(0.05)
+    assert together - 0.005 < pure["missed_at_least"] <= together + 0.005  # type: ignore[operator]
+    assert pure["missed_at_least"] > best_test(0.05, 1.0) + 0.02  # type: ignore[operator]
+    _, high = pure["posterior"]  # type: ignore[misc]
+    assert high == pytest.approx(math.e / (1 + math.e))  # every answer counts where delta is 0
+    both = (*events, GaussianEvent(Fraction(400), Fraction(4)))
+    mixed = meaning(Charge(both, Fraction(2), Fraction(1, 10**6)), "one row", "add-remove")
+    assert mixed["posterior"][1] < math.e / (1 + math.e)  # type: ignore[index]
+    assert mixed["posterior_failure"] == 1e-3
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.001, 0.3, 0.5, 1.0])
+def test_a_certificate_says_what_any_belief_may_become(planned: Planned, prior: float) -> None:
+    found = certify(plan_of(planned("SELECT COUNT(*) FROM rows", "0.7", "0", "add-remove")))
+    low, high = posterior_band(prior, float(found.epsilon))
+    said = found.meaning_at(prior)
+    assert f"thinks it {prior:.4g} likely" in said
+    assert f"{percent_down(low)} to {percent_up(high)} likely" in said
+    assert Certificate.from_dict(found.to_dict()).meaning_at(prior) == said

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from sanql.results.balance import Balance, believed_after
+from sanql.theory.meaning import percent_down, percent_up
 from support.commands import run, run_process
 from support.hospitals import hospital_in
 from support.policies import dataset
@@ -51,6 +53,28 @@ def test_a_question_from_the_command_line_does_not_wait_for_pandas(policy: Path)
     assert done.stdout.strip().splitlines()[-1] == "True False"
 
 
+def test_an_interrupt_within_a_text_that_runs_ends_with_an_exit_code_too(tmp_path: Path) -> None:
+    """As one that comes while a module with dataclasses is imported: Python would end by the signal."""
+    (tmp_path / "stopped.py").write_text(
+        "import click\n"
+        "from sanql.cli.main import COMMANDS, main\n"
+        "command = click.command()(lambda: exec('raise KeyboardInterrupt'))\n"
+        "COMMANDS['stopped'] = ('stopped', 'command', '')\n"
+        "if __name__ == '__main__': main(['stopped'])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "stopped"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() == "interrupted; nothing was charged"
+
+
 def test_every_command_has_help() -> None:
     from sanql.cli.main import COMMANDS
 
@@ -79,6 +103,16 @@ def test_a_json_answer_has_the_published_shape(policy: Path) -> None:
     assert 0 < answer["remaining"]["epsilon"] <= 3.5
     assert answer["certificate"]["neighbours"] == "add-remove"
     assert answer["cached"] is False
+
+
+def test_a_command_ends_without_a_word_of_what_nobody_has_let_go_of(policy: Path) -> None:
+    """Computing over noisy cells asks an engine, whose objects are in cycles when Python ends."""
+    done = run_process(
+        "query", "-p", str(policy), "-a", "ana", "-e", "0.01",
+        "SELECT sex, 2 * COUNT(*) AS n FROM people GROUP BY sex ORDER BY n",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "leaked" not in done.stderr
 
 
 def test_subtotals_are_printed_and_have_nulls_in_json(policy: Path) -> None:
@@ -411,3 +445,24 @@ def test_a_files_name_is_no_question(policy: Path) -> None:
     done = run("explain", "-p", str(policy), "-a", "ana", "-e", "1", "q.sql")
     assert done.exit_code == 2
     assert "to ask what it holds: - < q.sql" in done.stderr
+
+
+def test_explain_says_what_a_belief_may_become_by_this_answer_and_by_all_so_far(
+    policy: Path,
+) -> None:
+    words = ["explain", "-p", str(policy), "-a", "bo", "-e", "0.5", "--prior", "0.1"]
+    sql = "SELECT COUNT(*) AS asked_of_belief FROM people"
+    # e^0.5 times the odds of 0.1
+    assert (
+        "knows everything else, can come to think it 6.3% to 15.5% likely."
+        in run(*words, sql).stdout
+    )
+    told = json.loads(run(*words, "--format", "json", sql).stdout)
+    assert "6.3% to 15.5%" in told["believed"][0]
+    assert len(told["believed"]) == 1 + len(told["after"]) > 1
+    for line, balance in zip(told["believed"][1:], told["after"], strict=True):
+        spent = Balance.from_dict(balance).spent_upper
+        low, high, _ = believed_after(spent, 0.1)
+        assert high > 0.155 - 1e-3
+        assert f"{balance['account']} has been told, this answer included: " in line
+        assert f"{percent_down(low)} to {percent_up(high)}" in line

@@ -1,4 +1,4 @@
-"""Which of a unit's groups stay is a fair draw: no key is kept more often than another.
+"""Which of a unit's groups stay is a fair draw, and which of its values count: none more than another.
 
 Hashes are functions, so where secrets are written down nothing is left to chance. The last test has a
 fresh one: fair draws would be as far off as it allows less than once in 10⁹ runs.
@@ -6,13 +6,14 @@ fresh one: fair draws would be as far off as it allows less than once in 10⁹ r
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from sanql.compile.keyed_hash import keyed_hash
+from sanql.compile.quantile_bins import bin_counts, held_values
 from sanql.policy import load
 from sanql.san import San
 from support.policies import dataset
@@ -41,6 +42,35 @@ def test_two_keys_come_first_in_different_units_under_different_secrets() -> Non
     for one, other in combinations(firsts, 2):
         same = sum(one[unit] == other[unit] for unit in one)
         assert abs(same - UNITS / 2) < FAR * (UNITS / 4) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "most"), [(7, 7, 3), (20, 20, 19), (5, 9, 4), (30, 31, 1)]
+)
+def test_each_value_of_a_unit_counts_for_as_many_starts_as_any_other(
+    values: int, rows: int, most: int
+) -> None:
+    """Of `rows` rows `values` have a value, each its own; over all starts each counts `most` times."""
+    times = dict.fromkeys(range(values), 0)
+    for start in range(rows):
+        counted = counted_values(values, rows, most, start)
+        assert len(counted) == (values * most + start) // rows <= most
+        apart = {after - before for before, after in pairwise(counted)}
+        assert apart <= {rows // most, -(-rows // most)}, "spread over all values"
+        for value in counted:
+            times[value] += 1
+    assert set(times.values()) == {most}
+
+
+def counted_values(values: int, rows: int, most: int, start: int) -> list[int]:
+    """Return which values of one unit count, of which so many rows do, from a start."""
+    unit = f"input AS (SELECT 1 AS u, unnest(range({values})) AS x0)"
+    pair = f"SELECT {rows} AS n, {most} AS m, {start} AS r, {held_values('x0')} AS b0 FROM input"
+    made = ", ".join([unit, f"rounded AS ({pair})", *bin_counts(0, [], by_unit=True)])
+    with duckdb.connect(":memory:") as connection:
+        found = connection.execute(f"WITH {made} SELECT leaf, c FROM leaves0").fetchall()
+    assert all(times == 1 for _, times in found)
+    return sorted(value for value, _ in found)
 
 
 def first_of_each_unit(keys: str, drawn: str) -> dict[object, int]:

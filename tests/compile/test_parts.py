@@ -17,6 +17,8 @@ from sanql.policy import Policy, load
 from support.cells import SECRET, cells_of, priced
 from support.policies import dataset
 
+pytestmark = pytest.mark.slow
+
 TABLES = """\
 
 [table.people]
@@ -88,6 +90,57 @@ def test_cells_of_parts_add_up_to_the_cells_of_all(
         )
     assert sorted(map(str, whole)) == sorted(map(str, few)) == sorted(map(str, many))
     assert any(value for row in whole for value in row.values())
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+def test_cells_of_blocks_add_up_to_the_cells_of_all(
+    town: tuple[Policy, PreparedSource], sql: str
+) -> None:
+    policy, source = town
+    with Pool(source, policy.engine, open_engine("in_process")) as pool:
+        whole, few, many = (
+            cells_of(sql, policy, replace(source, parts=parts, blocks=blocks), pool.run)
+            for parts, blocks in ((1, 1), (1, 2), (3, 8))
+        )
+    assert sorted(map(str, whole)) == sorted(map(str, few)) == sorted(map(str, many))
+
+
+@pytest.mark.parametrize(
+    ("sql", "blocks"),
+    [
+        (QUESTIONS[2], 5),
+        ("SELECT shop, COUNT(*) FROM orders WHERE price > 3 GROUP BY shop", 5),
+        (QUESTIONS[0], 1),
+        (QUESTIONS[3], 1),  # of few keys, which are public
+        (QUESTIONS[4], 1),  # distinct values are counted in turns
+        ("SELECT shop, COUNT(*) FROM orders WHERE price IN (1, 2) GROUP BY shop", 5),
+        (
+            f"SELECT shop, COUNT(*) FROM orders WHERE {'price + 1 > 3 AND ' * 40} TRUE GROUP BY shop",
+            1,
+        ),
+    ],
+)
+def test_unknown_keys_of_a_copy_are_found_in_blocks(
+    town: tuple[Policy, PreparedSource], sql: str, blocks: int
+) -> None:
+    policy, source = town
+    (level,) = priced(sql, policy.tables).levels
+    sent = compile_plan(level, replace(source, blocks=5), SECRET)
+    blocked = blocks if source.buckets else 1
+    assert sent.in_full().count("input4 AS") == (blocked == 5)
+    assert sent.in_full().count(" 4 of 5") == (blocked == 5)
+
+
+@pytest.mark.parametrize("sql", QUESTIONS[:-1])
+def test_rows_that_are_grouped_by_unit_alone_are_taken_in_as_few_parts_as_fit(
+    town: tuple[Policy, PreparedSource], sql: str
+) -> None:
+    policy, source = town
+    layout = replace(source, parts=2, parts_by_key=3)
+    by_unit = sql in (QUESTIONS[0], QUESTIONS[1], QUESTIONS[8])
+    for level in priced(sql, policy.tables).levels:
+        quantile = any(part.by_bins for part in level.computed)
+        assert compile_plan(level, layout, SECRET).parts == (2 if by_unit and not quantile else 3)
 
 
 def test_parts_are_run_by_workers_too(town: tuple[Policy, PreparedSource]) -> None:

@@ -23,10 +23,10 @@ import pyarrow as pa
 import pytest
 
 from sanql.catalog.description import PreparedSource
-from sanql.engines.duckdb import process
 from sanql.engines.duckdb.engine import WorkerEngine
 from sanql.engines.pool import Pool
 from sanql.errors import Unavailable
+from sanql.kernel.held_folders import locked_spill, sweep_spills
 from sanql.kernel.messages import Statement
 from sanql.policy.model import EngineLimits, Policy
 
@@ -532,13 +532,13 @@ def test_directories_are_never_swept_while_they_are_being_made(
 
     def sweep() -> None:
         while not done.is_set():
-            process.sweep_spills()
+            sweep_spills()
 
     sweeping = [threading.Thread(target=sweep) for _ in range(3)]
     for each in sweeping:
         each.start()
     try:
-        made = [process.locked_spill() for _ in range(300)]
+        made = [locked_spill() for _ in range(300)]
     finally:
         done.set()
         for each in sweeping:
@@ -546,7 +546,7 @@ def test_directories_are_never_swept_while_they_are_being_made(
     assert all(spill.is_dir() for spill, _ in made)
     for _, lock in made:
         os.close(lock)
-    process.sweep_spills()
+    sweep_spills()
     assert not any(spill.exists() for spill, _ in made)
 
 

@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 import sanql
-from exact.towns import AMOUNT, ROWS, SCORE, Town, Truth, write_people, write_policy
+from exact.towns import AMOUNT, POLICY, ROWS, SCORE, Town, Truth, write_people, write_policy
 from sanql.audit.ledger import verify
 from sanql.cli.main import main
 from sanql.engines.leases import Lease
-from sanql.errors import LedgerError, Refused, Unavailable
+from sanql.errors import LedgerError, PolicyError, Refused, Unavailable
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
@@ -310,3 +310,61 @@ def test_the_commands_know_the_book(town: Town, truth: Truth, tmp_path: Path) ->
     assert budget["exact"][0]["certificate"]["class"] == asked["certificate"]["class"]
     refused = CliRunner().invoke(main, ["query", *policy, "--exact", "SELECT SUM(age) FROM people"])
     assert refused.exit_code == 2 and "declared no exact releases of age" in refused.output
+
+
+BOTH = SCORE.replace("5 }", '5, known_columns = ["amount"] }') + AMOUNT.replace(
+    "5 }", '5, known_columns = ["score"] }'
+)
+
+
+def capped(epsilon: str, delta: str) -> str:
+    cap = f"exact_together = {{ epsilon = {epsilon}, delta = {delta} }}\n"
+    return POLICY.replace("accounting =", f"{cap}accounting =", 1)
+
+
+def test_an_explanation_counts_the_release_that_is_asked_about(town: Town) -> None:
+    san = town(BOTH)
+    assert "together" not in san.explain(SUM, exact=True).certificate.to_dict()
+    san.query(SUM, exact=True)
+    asked = "SELECT SUM(amount) FROM people"
+    before = san.explain(asked, exact=True).certificate.to_dict()["together"]
+    assert before["releases"] == ["score", "amount"]
+    assert san.query(asked, exact=True).certificate.to_dict()["together"] == before
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "allowed"),
+    [("2", "3e-6", True), ("1.999", "3e-6", False), ("2", "2e-6", False), ("1", "1e-6", False)],
+)
+def test_the_owner_caps_what_leaves_exactly_in_all(
+    town: Town, epsilon: str, delta: str, allowed: bool
+) -> None:
+    san = town(BOTH, policy=capped(epsilon, delta))
+    first = san.query(SUM, exact=True)
+    asked = "SELECT SUM(amount) FROM people"
+    if allowed:
+        joint = san.query(asked, exact=True).certificate.to_dict()["together"]
+        assert joint["epsilon"] <= float(epsilon) and joint["delta"] <= float(delta)
+        assert joint["at_most"] == {"epsilon": float(epsilon), "delta": float(delta)}
+        return
+    for ask in (san.explain, san.query, san.query):
+        with pytest.raises(Refused) as caught:
+            ask(asked, exact=True)
+        assert caught.value.code == "exact_together"
+    assert kinds(san).count("exact") == 1
+    assert san.query(SUM, exact=True).rows == first.rows  # what has left can be shown again
+
+
+def test_a_cap_that_is_lowered_closes_nothing_that_has_left(town: Town) -> None:
+    san = town(BOTH)
+    asked = "SELECT SUM(amount) FROM people"
+    before = san.query(SUM, exact=True).rows, san.query(asked, exact=True).rows
+    san.close()
+    lower = town(BOTH, policy=capped("1", "1e-6"))
+    assert (lower.query(SUM, exact=True).rows, lower.query(asked, exact=True).rows) == before
+
+
+def test_a_cap_below_what_a_release_accepts_is_a_fault(tmp_path: Path) -> None:
+    write_people(tmp_path)
+    with pytest.raises(PolicyError, match="could never be asked"):
+        sanql.open(write_policy(tmp_path, SCORE, capped("0.5", "1e-6")))

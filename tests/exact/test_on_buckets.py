@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exact.towns import DECLARED, POLICY, write_people, write_policy
+from exact.towns import DECLARED, MEMBERS, POLICY, write_people, write_policy
 from sanql.compile import compile_exact_release
 from sanql.engines import Pool, open_engine, prepare
 from sanql.policy import load
@@ -15,10 +15,10 @@ from support.on_buckets import Buckets, on_spark, spread
 BUCKETS = 3
 
 
-@pytest.mark.parametrize("name", DECLARED)
-def test_buckets_have_the_cells_of_one_machine(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("declared", [*DECLARED.values(), MEMBERS])
+def test_buckets_have_the_cells_of_one_machine(declared: str, tmp_path: Path) -> None:
     write_people(tmp_path)
-    policy = load(write_policy(tmp_path, DECLARED[name], POLICY))
+    policy = load(write_policy(tmp_path, declared, POLICY))
     (exact,) = policy.exact.values()
     table = policy.tables[exact.table]
     engine = open_engine("in_process")

@@ -71,6 +71,15 @@ partition = ["region", "urban"]
 adversary = { class = "binomial", rate = 0.1, known_records = 2 }
 accept = { epsilon = 1, delta = 1e-6 }
 """
+MEMBERS = """
+[exact.members]
+column = "member"
+function = "share"
+share = 0.5
+missing = false
+adversary = { class = "family", laws = [[0.6, 0.4], [0.3, 0.7]], known_records = 20 }
+accept = { delta = 1e-6 }
+"""
 DECLARED = {"score": SCORE, "amount": AMOUNT, "member": MEMBER, "regions": REGIONS}
 
 Town = Callable[..., San]

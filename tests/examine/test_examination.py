@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,10 +14,12 @@ import pytest
 
 from sanql.demo.hospital import make_hospital
 from sanql.errors import PolicyError
-from sanql.examine import Examination, Mismatch, examine
+from sanql.examine import Examination, Mismatch, examine, remove_leftovers
 from sanql.policy import load
 from support.commands import run
 from support.policies import dataset
+
+pytestmark = pytest.mark.slow
 
 PEOPLE = {
     "id": "i",
@@ -341,6 +346,62 @@ def test_nothing_is_left_behind_and_nothing_is_charged(world: World) -> None:
     left = set(policy.ledger.parent.rglob("*")) - before
     assert not [path for path in left if "examined" in str(path) or path.suffix == ".duckdb"]
     assert not policy.ledger.exists()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from sanql.examine import examine
+from sanql.policy import load
+
+def killed(words):
+    if words.startswith("counting"):
+        os.kill(os.getpid(), 9)
+
+examine(load(Path(sys.argv[1])), killed)
+"""
+
+
+def killed_while_counting(policy: Path) -> Path:
+    """Return the folder that an examination leaves which is killed once it has its copy."""
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(policy)], check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = load(policy).ledger.parent.glob(".examined-*")
+    assert (left / "rows.duckdb").stat().st_size > 0
+    return left
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("check", "--data"), ("prepare",)])
+def test_what_a_killed_command_left_is_removed_by_the_next(
+    command: tuple[str, ...], world: World
+) -> None:
+    policy = world.write()
+    left = killed_while_counting(policy)
+    assert run(*command, str(policy)).exit_code == 0
+    assert not left.exists()
+
+
+def test_what_another_command_counts_just_now_is_left_to_it(world: World) -> None:
+    policy = load(world.write())
+
+    def meanwhile(words: str) -> None:
+        if words == "counting people":
+            (held,) = policy.ledger.parent.glob(".examined-*")
+            remove_leftovers(policy)
+            assert (held / "rows.duckdb").exists()
+
+    assert not examine(policy, meanwhile).findings
+    assert not [*policy.ledger.parent.glob(".examin*")]
+
+
+def test_a_link_that_is_called_as_a_leftover_is_not_followed(world: World, tmp_path: Path) -> None:
+    policy = load(world.write())
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "thesis").write_text("text")
+    (policy.ledger.parent / ".examined-link").symlink_to(tmp_path / "own")
+    remove_leftovers(policy)
+    assert (tmp_path / "own" / "thesis").exists()
 
 
 def test_the_command_tells_the_owner_and_fails_where_answers_would_be_wrong(world: World) -> None:

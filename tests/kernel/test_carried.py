@@ -73,6 +73,6 @@ def test_in_a_file(stored: str, connection: duckdb.DuckDBPyConnection, tmp_path:
     rows = connection.sql(f"SELECT {carried({'x': stored})} FROM ours").to_arrow_reader(2)
     write_rows(tmp_path / "rows.parquet", rows)
     connection.execute(f"ATTACH ':memory:' AS {CATALOG}")
-    table = BucketedTable("theirs", True, {"x": stored}, (BucketFile("rows.parquet", 0, ""),))
+    table = BucketedTable("theirs", True, {"x": stored}, ((BucketFile("rows.parquet", 0, ""),),))
     connection.execute(table.view(tmp_path, 0))
     assert bits(connection, f"{CATALOG}.main.theirs") == bits(connection, "ours")

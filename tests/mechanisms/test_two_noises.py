@@ -20,7 +20,7 @@ from sanql.mechanisms import (
 
 REACH = 600  # beyond, these have next to no mass
 LAPLACE = [DiscreteLaplace(Fraction(scale)) for scale in ("1/4", "1", "7/2", "12")]
-GAUSSIAN = [DiscreteGaussian(Fraction(sigma2)) for sigma2 in ("1", "9/2", "100")]
+GAUSSIAN = [DiscreteGaussian(Fraction(sigma2)) for sigma2 in ("1/9", "1", "9/2", "100")]
 WEIGHTS = [(1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.25, 0.75), (1.0, -0.999), (3.0, 0.01)]
 
 
@@ -49,7 +49,7 @@ def test_both_together_stay_within_reach_as_often_as_said(
     within = float((one[:, None] * other[None, :])[sums <= reach].sum())
     assert within >= float(confidence) - 1e-12
     if weights[1]:  # and a step of each less would be too little
-        short = reach - 2 * (abs(weights[0]) + abs(weights[1]))
+        short = reach - 1.5 * (abs(weights[0]) + abs(weights[1]))
         assert float((one[:, None] * other[None, :])[sums <= short].sum()) < float(confidence)
 
 
@@ -90,7 +90,6 @@ def test_more_weight_reaches_further_and_so_does_less_even_weight() -> None:
         ((NoNoise(), NoNoise()), 0.0),
         ((SummedNoise(LAPLACE[0], 3), LAPLACE[0]), None),
         ((LAPLACE[0], GAUSSIAN[0]), None),
-        ((DiscreteGaussian(Fraction(1, 2)), GAUSSIAN[0]), None),
     ],
 )
 def test_what_is_not_known_is_not_told(noises: tuple[Noise, Noise], reach: float | None) -> None:

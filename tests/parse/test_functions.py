@@ -44,6 +44,7 @@ REVERSED = {
 ARRANGED = {
     "ZEROIFNULL(age)": "coalesce",
     "NULLIFZERO(age)": "nullif",
+    "DIV0(age, income)": "coalesce",
     "NVL2(age, city, 'x')": "case",
     "DECODE(age, 1, city, NULL, 'x', 'y')": "case",
     "SQUARE(age)": "power",

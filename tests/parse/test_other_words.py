@@ -63,6 +63,46 @@ SAME = [
         "SELECT ANON_PERCENTILE_CONT(free, 0.5 CLAMPED BETWEEN 0 AND 5) FROM people",
         "SELECT PERCENTILE_CONT(free, 0.5, contribution_bounds_per_row => (0, 5)) FROM people",
     ),
+    (
+        "SELECT APPROX_QUANTILES(free, 4, contribution_bounds_per_row => (0, 5))[OFFSET(3)] FROM people",
+        "SELECT PERCENTILE_CONT(free, 0.75, contribution_bounds_per_row => (0, 5)) FROM people",
+    ),
+    ("SELECT APPROX_PERCENTILE(age, 0.9) FROM people", "SELECT APPROX_QUANTILE(age, 0.9) FROM people"),
+    ("SELECT PERCENTILE_APPROX(age, 0.9) FROM people", "SELECT APPROX_QUANTILE(age, 0.9) FROM people"),
+    # several patterns, steps of a range
+    (
+        "SELECT COUNT(*) FROM people WHERE city LIKE ANY ('R%', 'O%')",
+        "SELECT COUNT(*) FROM people WHERE (city LIKE 'R%' OR city LIKE 'O%')",
+    ),
+    (
+        "SELECT COUNT(*) FROM people WHERE city ILIKE ALL ('r%', '%e') AND age > 3",
+        "SELECT COUNT(*) FROM people WHERE (city ILIKE 'r%' AND city ILIKE '%e') AND age > 3",
+    ),
+    ("SELECT COUNT(*) FROM people WHERE city LIKE ANY ('R%')", "SELECT COUNT(*) FROM people WHERE city LIKE 'R%'"),
+    (
+        "SELECT RANGE_BUCKET(age, [-1, 20, 40.5]), COUNT(*) FROM people GROUP BY 1",
+        "SELECT CASE WHEN age IS NULL THEN NULL WHEN age < -1 THEN 0 WHEN age < 20 THEN 1 WHEN age < 40.5 THEN 2 "
+        "ELSE 3 END, COUNT(*) FROM people GROUP BY 1",
+    ),
+    # names that SELECT gave before
+    (
+        "SELECT SUM(age) AS s, COUNT(*) AS n, s / n AS each, each * 2 AS twice FROM people",
+        "SELECT SUM(age), COUNT(*), SUM(age) / COUNT(*), SUM(age) / COUNT(*) * 2 FROM people",
+    ),
+    (
+        "SELECT city AS place, place || '!' AS loud, COUNT(*) FROM people GROUP BY ALL",
+        "SELECT city, city || '!', COUNT(*) FROM people GROUP BY city, city || '!'",
+    ),
+    (
+        "SELECT AVG(x) FROM (SELECT age * 2 AS twice, twice + 1 AS x FROM people) AS t",
+        "SELECT AVG(x) FROM (SELECT age * 2 AS twice, age * 2 + 1 AS x FROM people) AS t",
+    ),
+    ("SELECT COUNT(*) AS n, n FROM people", "SELECT COUNT(*), COUNT(*) FROM people"),
+    # a column stays a column, whatever else has its name
+    (
+        "SELECT city AS age, SUM(age) AS s FROM people GROUP BY city",
+        "SELECT city, SUM(people.age) FROM people GROUP BY city",
+    ),
     # constants of another type
     ("SELECT COUNT(*) FROM people WHERE member = 1", "SELECT COUNT(*) FROM people WHERE member = TRUE"),
     ("SELECT COUNT(*) FROM people WHERE 0 <> member", "SELECT COUNT(*) FROM people WHERE FALSE <> member"),
@@ -97,6 +137,19 @@ REFUSED = [
     ("SELECT TOP 5 WITH TIES age, COUNT(*) FROM people GROUP BY age", "limit_invalid", "WITH TIES"),
     ("SELECT TOP 5 age FROM people UNION ALL SELECT age FROM people", "limit_invalid", "UNION"),
     ("SELECT AVG(age) FROM (people p JOIN rows r ON TRUE) AS q", "clause_unsupported", "q"),
+    ("SELECT COUNT(*) FROM people WHERE city NOT LIKE ANY ('R%', 'O%')", "construct_unsupported", "ANY"),
+    ("SELECT RANGE_BUCKET(age, [20, 10]), COUNT(*) FROM people GROUP BY 1", "construct_unsupported", "RANGE_BUCKET"),
+    ("SELECT RANGE_BUCKET(age, [income]), COUNT(*) FROM people GROUP BY 1", "construct_unsupported", "RANGE_BUCKET"),
+    ("SELECT COUNT(*) AS age, age / 2 AS half FROM people", "column_not_grouped", "age"),
+    ("SELECT later AS a, COUNT(*) AS later FROM people", "column_unknown", "later"),
+    ("SELECT city AS a, COUNT(*) FROM people WHERE a = 'x' GROUP BY city", "column_unknown", "a"),
+    (
+        "SELECT COUNT(*) AS a, " + ", ".join(f"{p} + {p} AS {q}" for p, q in zip("abcdefghij", "bcdefghijk", strict=True))
+        + " FROM people",
+        "query_too_complex",
+        "SELECT",
+    ),
+    ("SELECT HISTOGRAM(city) FROM people", "construct_unsupported", "GROUP BY x"),
     # one constant, two readings
     ("SELECT COUNT(*) FROM people WHERE city < 2", "type_mismatch", "text"),
     ("SELECT COUNT(*) FROM people WHERE city = TRUE", "type_mismatch", "text"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
@@ -12,7 +13,14 @@ import pytest
 from sanql.errors import Refused
 from sanql.parse.question import parse
 from sanql.plan.bounds_needed import parse_guessing_bounds
-from sanql.plan.find_bounds import Magnitudes, magnitudes_of, plan_bounds_search, with_bounds
+from sanql.plan.find_bounds import (
+    Ends,
+    Magnitudes,
+    QualifiedColumn,
+    magnitudes_of,
+    plan_bounds_search,
+    with_bounds,
+)
 from sanql.policy.model import Column, ColumnUnit, Neighbours, RowUnit, Table
 
 STEPS = Magnitudes(Fraction(1), 5, gridded=True)
@@ -147,9 +155,15 @@ NEEDED = [
 ]  # fmt: skip
 
 
+def _no_ranges(columns: Sequence[QualifiedColumn]) -> Mapping[QualifiedColumn, Ends]:
+    """Return the ranges of public columns: there are none here."""
+    assert not columns
+    return {}
+
+
 @pytest.mark.parametrize(("sql", "columns"), NEEDED)
 def test_bounds_are_found_of_columns_that_need_them_and_no_others(sql: str, columns: str) -> None:
-    parsed = parse_guessing_bounds(partial(parse, sql), TABLES)
+    parsed = parse_guessing_bounds(partial(parse, sql), TABLES, _no_ranges)
     assert parsed.bounds_needed == tuple(("visits", name) for name in columns.split())
 
 
@@ -164,7 +178,7 @@ def test_bounds_are_found_of_columns_that_need_them_and_no_others(sql: str, colu
 )
 def test_what_bounds_would_not_help_is_refused_as_ever(sql: str, code: str) -> None:
     with pytest.raises(Refused) as caught:
-        parse_guessing_bounds(partial(parse, sql), TABLES)
+        parse_guessing_bounds(partial(parse, sql), TABLES, _no_ranges)
     assert caught.value.code == code
 
 
@@ -184,5 +198,5 @@ def test_a_policy_without_such_columns_is_read_once() -> None:
             6,
         )
     }
-    parse_guessing_bounds(reading, tables)  # type: ignore[arg-type]
+    parse_guessing_bounds(reading, tables, _no_ranges)  # type: ignore[arg-type]
     assert read == [tables]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
-from plan.test_known_norms import PLANES, TABLE, deviation, planned
+from plan.test_known_norms import PLANES, PRICE, TABLE, asked, deviation, planned
 from sanql.measurements import Measured
+from sanql.plan.known_norms import with_known_norms
 from sanql.plan.level import Level
+from sanql.plan.plan import price
+from sanql.policy.model import Column
 
 
 def jointly(level: Level) -> bool:
@@ -17,11 +21,11 @@ def jointly(level: Level) -> bool:
 
 BY_MONTH = "SELECT month, AVG(delay) FROM flights GROUP BY month"
 OTHER_WAYS = [
-    (
-        "SELECT month, AVG(delay), COUNT(*) FROM flights GROUP BY month",
-        "counts must be of all rows",
-    ),
     ("SELECT month, AVG(delay + 1) FROM flights GROUP BY month", "its size is not known"),
+    (
+        "SELECT month, COUNT(DISTINCT plane), AVG(delay) FROM flights GROUP BY month",
+        "units are counted by dropping",
+    ),
     ("SELECT month, AVG(delay), STDDEV(delay) FROM flights GROUP BY month", "squares have no norm"),
     ("SELECT month, SUM(delay) FROM flights GROUP BY month", "not an average"),
     ("SELECT month, AVG(delay) FROM flights GROUP BY ROLLUP (month)", "levels are fitted"),
@@ -33,6 +37,8 @@ OTHER_WAYS = [
     [
         BY_MONTH,
         "SELECT AVG(delay) FROM flights",
+        "SELECT month, COUNT(*), AVG(delay) FROM flights GROUP BY month",
+        "SELECT month, COUNT(*), SUM(delay) FROM flights GROUP BY month",
         "SELECT month, AVG(delay) FROM flights WHERE delay > 0 GROUP BY month",
     ],
 )
@@ -83,3 +89,19 @@ def test_deleting_the_profile_gives_the_bounds_their_noise_back() -> None:
     with_profile, without = planned(BY_MONTH), planned(BY_MONTH, None)
     assert deviation(without) > 4 * deviation(with_profile)
     assert TABLE.rows_per_unit_max == without.outline.limits.rows
+
+
+@pytest.mark.parametrize("widest", [600, 2**31, 2**36])
+@pytest.mark.parametrize("shown", ["AVG(delay)", "AVG(delay), AVG(miles)"])
+def test_values_may_be_as_small_beside_their_bounds_as_they_like(shown: str, widest: int) -> None:
+    """Red where the count's weight is a difference of what is added: it was 0, and had no share."""
+    columns = {
+        name: Column(name, "integer", bounds=(0, widest)) if name in ("delay", "miles") else column
+        for name, column in TABLE.columns.items()
+    }
+    known = replace(PLANES, sizes={"delay": Fraction(1), "miles": Fraction(3)})
+    asking = asked(f"SELECT {shown} FROM flights", replace(TABLE, columns=columns))
+    outlined = with_known_norms(asking, {"flights": known}, PRICE)
+    (level,) = price(outlined, PRICE.epsilon, PRICE.delta).levels
+    assert all(noise.standard_deviation > 0 for noise in level.noises)
+    assert jointly(level)

@@ -13,7 +13,7 @@ from sanql.errors import Refused
 from sanql.mechanisms import SummedNoise
 from sanql.parse.question import parse
 from sanql.plan import BatchPlan, Outline, Plan, outline, plan_batch, price
-from sanql.plan.pricing import expected_error, price_levels
+from sanql.plan.pricing import expected_error, price_best
 from sanql.policy.model import Neighbours
 from support.volume import few_of
 
@@ -67,6 +67,12 @@ def error_of(plan: Plan) -> float:
     )
 
 
+def error_beside_alone(plan: Plan, outlined: Outline, delta: Fraction) -> float:
+    """Return a question's error in parts of the one that it has alone, at an epsilon of one."""
+    alone = error_of(price(outlined, ONE, delta))
+    return error_of(plan) / alone if alone else 0.0
+
+
 def drawn_split(rng: random.Random, number: int) -> list[Fraction]:
     """Return positive shares of one."""
     shares = [rng.randint(1, 1000) for _ in range(number)]
@@ -79,7 +85,7 @@ def test_no_split_among_questions_one_by_one_has_a_smaller_error(
     seed: int, delta: Fraction
 ) -> None:
     rng = random.Random(seed)
-    asked = rng.sample([*POOL, *(SELECTING if delta else [])], rng.randint(1, 5))
+    asked = rng.sample([*POOL, *(SELECTING if delta else [])], rng.randint(2, 5))
     asked += rng.choices(asked, k=rng.randint(0, 2))
     neighbours: Neighbours = rng.choice(["add-remove", "change-one"])
     outlines = [outlined(sql, neighbours) for sql in asked]
@@ -91,19 +97,36 @@ def test_no_split_among_questions_one_by_one_has_a_smaller_error(
             price(each, share, delta * part)
             for each, share, part in zip(outlines, shares, deltas, strict=True)
         ]
-        assert found.error <= sum(map(error_of, alone)) * (1 + 1e-4)
+        errors = (
+            error_beside_alone(plan, each, delta)
+            for plan, each in zip(alone, outlines, strict=True)
+        )
+        assert found.error <= sum(errors) * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("delta", [NONE, SOME])
-def test_questions_with_nothing_in_common_are_split_as_levels_of_one_question_are(
-    delta: Fraction,
-) -> None:
+@pytest.mark.parametrize("sql", few_of(POOL, 8))
+def test_a_batch_of_one_question_is_no_worse_than_the_question(sql: str, delta: Fraction) -> None:
+    alone = price(outlined(sql), ONE, delta)
+    found = plan_batch([outlined(sql)], ONE, delta)
+    assert found.error <= error_of(alone) * (1 + 1e-4)
+    assert found.charge.epsilon <= ONE
+
+
+def test_a_batch_of_one_number_has_the_name_of_the_question() -> None:
+    """Red where its weight is in parts of its own error: what was paid for would be paid again."""
+    asking = outlined("SELECT COUNT(*) FROM people")
+    assert plan_batch([asking], ONE, NONE).digest("data") == price(asking, ONE, NONE).digest("data")
+
+
+def test_questions_with_nothing_in_common_have_equal_shares_whatever_their_numbers_are_of() -> None:
+    """Red where errors are in rows: what a unit moves by more took most of epsilon."""
     asked = ["SELECT COUNT(*) FROM people", "SELECT sex, SUM(age) FROM visits GROUP BY sex"]
     outlines = [outlined(sql) for sql in asked]
-    found = plan_batch(outlines, ONE, delta)
-    whole = price_levels([each.levels[0].measuring for each in outlines], ONE, delta)
-    assert found.charge == whole[1]
-    assert [level.noises for level in found.levels] == [priced.noises for priced in whole[0]]
+    found = plan_batch(outlines, ONE, NONE)
+    assert found.charge.epsilon == ONE
+    for level in found.levels:
+        assert float(level.charge.epsilon) == pytest.approx(1 / 2, rel=0.1)
 
 
 def test_a_measurement_that_two_questions_need_is_one() -> None:
@@ -249,8 +272,8 @@ def test_questions_that_want_different_noise_are_priced_one_by_one() -> None:
     outlines = [outline(parse(sql, tables).query, tables, "add-remove") for sql in asked]
     found = plan_batch(outlines, ONE, Fraction(1, 10**9))
     measured = [level.outline.measuring for level in found.levels]
-    alike, _ = price_levels(measured, ONE, Fraction(1, 10**9))
-    assert found.error < sum(map(expected_error, measured, alike))
+    way, alike, _ = price_best([measured], ONE, Fraction(1, 10**9))
+    assert found.error < sum(map(expected_error, way, alike))
     assert found.error == found.error_apart
     assert len({level.priced.mechanism for level in found.levels}) == 2
     assert (found.charge.epsilon, found.charge.delta) == (1, Fraction(1, 10**9))

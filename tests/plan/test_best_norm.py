@@ -11,6 +11,7 @@ from sanql.plan.best_norm import (
     DIFFERENCE,
     LOST_OF_COUNTS,
     LOST_OF_MEANS,
+    NOISE_OF_NO_USE,
     Lengths,
     NormCost,
     UnitLengths,
@@ -23,6 +24,16 @@ KNOWN: Lengths = tuple(
     UnitLengths(float(count), float(size), float(size))
     for size, count in zip(*np.unique(ROWS, return_counts=True), strict=True)
 )
+
+
+def allowed_by_hand(lost: dict[int, float], cost: NormCost) -> float:
+    """Return which share may be lost: of counts a tenth, unless noise is then most of what is shown."""
+    if cost.means:
+        return LOST_OF_MEANS
+    bearable = [norm for norm, share in lost.items() if share <= LOST_OF_COUNTS]
+    least = min(bearable, key=lambda norm: error_by_hand(norm, cost))
+    noise = cost.deviation * least / (ROWS.sum() / cost.groups)
+    return LOST_OF_COUNTS if noise <= NOISE_OF_NO_USE else 1.0
 
 
 def error_by_hand(norm: int, cost: NormCost) -> float:
@@ -42,10 +53,10 @@ def test_no_other_norm_that_loses_no_more_is_better_by_much(
 ) -> None:
     cost = NormCost(deviation, groups, means)
     chosen = best_norm(KNOWN, cost)
-    allowed = LOST_OF_MEANS if means else LOST_OF_COUNTS
     lost = {
         norm: 1 - np.minimum(ROWS, norm).sum() / ROWS.sum() for norm in range(1, ROWS.max() + 1)
     }
+    allowed = allowed_by_hand(lost, cost)
     assert lost[chosen] <= allowed
     best = min(error_by_hand(norm, cost) for norm in lost if lost[norm] <= allowed)
     # norms are tried in steps of a twelfth

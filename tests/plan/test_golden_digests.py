@@ -57,11 +57,13 @@ FIELDS = (
 
 # What is no part of a question's name, and why that is right.
 NO_PART = {
+    "Charge.protects": "the kinds of the tables that are read, which the tables say",
     "Measuring.estimates": "computed from noisy cells",
     "Measuring.counted_apart": "the level apart has the value among its keys",
     "LevelOutline.counts_for": "which level looks its values up in noisy cells",
     "LevelOutline.values_asked": "the measurements say how many values of a unit count",
     "LevelOutline.by_weights": "a way to measure that was not taken",
+    "Measuring.hidden_weight": "decides shares of epsilon, and noise is part of it",
     "Measuring.limits": "the level's own limits, by which its error is judged",
     "Measuring.setting": "a measurement has the sensitivity that follows from it",
     "Measuring.other_groups": "follows from `other` and the measurements",
@@ -75,6 +77,7 @@ NO_PART = {
     "Query.offset": "computed from noisy cells",
     "Query.distinct": "computed from noisy cells",
     "Query.sets": "each set is a level of its own",
+    "Table.summaries": "how rows are stored, which changes no cell",
 }
 SEEN_OUTSIDE_ONLY = {AggregateRef, Grouping, IntervalEnd}
 

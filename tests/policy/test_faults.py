@@ -535,7 +535,7 @@ def test_the_sum_of_one_units_rows_must_fit_62_bits(
 
 MORE = [
     ("[analysts.ana]", "[analysts]", 'unknown section "analysts" & write "analyst"'),
-    ("[zzz]", "[zzz]", 'unknown section "zzz" & "dataset", "engine", "analyst"'),
+    ("[zzz]", "[zzz]", 'unknown section "zzz" & "dataset", "engine", "unit"'),
     ("[engine]\nmemory = '4 gigs'", "[engine] memory", '"4 gigs" is not a size & "4GB"'),
     ("[engine]\nmemory = '1MB'", "[engine] memory", "not between 256MB"),
     ("[engine]\nmemory = '-4GB'", "[engine] memory", "not a size"),

@@ -25,15 +25,18 @@ HEADINGS = {
     "attacker": "attacker",
     "auto_bounds": "auto_bounds",
     "engine": "[engine]",
+    "unit": "[unit.NAME]",
     "analyst": "[analyst.NAME]",
     "coalition": "[coalition.NAME]",
     "table": "[table.NAME]",
     "column": "[table.NAME.column]",
     "domain": "domain",
     "privacy_unit": "privacy_unit",
+    "summaries": "summaries",
     "exact": "[exact.NAME]",
     "adversary": "adversary",
     "accept": "accept",
+    "exact_together": "exact_together",
 }
 
 
@@ -86,6 +89,8 @@ def test_the_page_states_the_defaults_that_hold() -> None:
         "kind": '`"local"`',
         "master": 'required with `"spark"`, and only there',
         "layout": 'required with `"spark"`, and only there',
+        "encryption_key_file": "none: they are not, unless the variable `SANQL_ENCRYPTION_KEY_FILE` "
+        "names one",
     }
 
 

@@ -17,6 +17,8 @@ What does not add up, and what is asserted of it instead:
   no more than is declared. `test_distinct_values.py` has an oracle of their own. Where it is chosen how
   many values of a unit count, all that holds for each choice; and what all groups have, by which it is
   chosen, is no less than in any part and no more than in all of them together.
+- *rows of two kinds of unit*: what a patient's rows add hangs on how much room their doctors have left.
+  No cells of such a table add up; `test_two_kinds.py` has an oracle of their own.
 - *quantiles* and *counts by value*: their bins add up as multisets: so many rows of each bin.
 - *selection of keys* (thresholds on noisy counts of units) and *other groups*: both are made of cells
   after noise, which no statement sees. Which keys have cells adds up: exactly those that a part has.

@@ -22,6 +22,7 @@ from privacy.kernel import (
     write_database,
     write_files,
 )
+from privacy.known import draw_known, outlined_with
 from privacy.over_grammar import drawn_answers
 from privacy.partition import partition
 from privacy.stages import Split
@@ -32,12 +33,15 @@ from sanql.errors import Refused
 from sanql.kernel.messages import Statement
 from sanql.parse.question import parse
 from sanql.plan.level import Level
-from sanql.plan.plan import outline, price
+from sanql.plan.plan import price
+from sanql.policy import Budget
 from sanql.policy.model import Policy, RowUnit, Table
 from sanql.question import OverStatistics, PublicQuery, Query
 
 Others = Sequence[tuple[Path, Settings]]
 EPSILON, DELTA = Fraction(1), Fraction(1, 1000)
+PRICE = Budget(EPSILON, DELTA)
+WITH_PROFILE = 0.5  # of all questions
 GROUPS_MAX = 60  # more public keys than these, and longer statements, only cost time
 LENGTH_MAX = 20_000
 ALTERED = 4  # engines with settings drawn at random
@@ -100,7 +104,9 @@ def _levels(
         released, tables = drawn_answers(query, rng), {**tables, **query.tables}
     levels = []
     for each in statistics:
-        outlined = outline(each, tables, policy.neighbours, groups)  # type: ignore[arg-type]
+        # by norms and limits of a profile as well as by rule: what is known is no part of the bound
+        known = draw_known(rng, tables) if rng.random() < WITH_PROFILE else {}
+        outlined = outlined_with(each, tables, policy.neighbours, groups, known, PRICE)  # type: ignore[arg-type]
         levels += price(outlined, EPSILON, DELTA).levels
     return levels, released
 

@@ -12,11 +12,12 @@ import sys
 from privacy.mutants_of_accounts import ACCOUNTS
 from privacy.mutants_of_engine import ENGINE
 from privacy.mutants_of_limits import LIMITS
+from privacy.mutants_of_norms import BY_NORM
 from privacy.mutants_of_relations import RELATIONS
 from privacy.mutants_of_release import RELEASE
 from privacy.mutants_of_terms import TERMS_AND_SCRATCH
 
-MUTANTS = (*RELATIONS, *LIMITS, *ENGINE, *ACCOUNTS, *RELEASE, *TERMS_AND_SCRATCH)
+MUTANTS = (*RELATIONS, *LIMITS, *BY_NORM, *ENGINE, *ACCOUNTS, *RELEASE, *TERMS_AND_SCRATCH)
 
 
 def main(wanted: list[str]) -> int:

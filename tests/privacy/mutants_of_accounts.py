@@ -252,8 +252,8 @@ ACCOUNTS = (
     Mutant(
         "a closed book takes no exact release",
         "account/ledger/exact_releases.py",
-        "            check_exact_open(books.ownership)\n            if earlier",
-        "            if earlier",
+        "            check_exact_open(books.ownership)\n            self._preconditions.check_together",
+        "            self._preconditions.check_together",
         f"{AFTER}test_no_account_after_one_with_exact_releases_gives_exact_answers",
     ),
     # ---- which data an answer is about

@@ -114,7 +114,7 @@ ENGINE = (
     ),
     Mutant(
         "what a worker ends by its own fault is not tried again",
-        "engines/duckdb/process.py",
+        "kernel/process.py",
         "frozenset({signal.SIGKILL, signal.SIGTERM})",
         "frozenset(signal.Signals)",
         "engines/test_killed_workers.py::test_a_worker_that_ends_by_its_own_fault_has_no_second",

@@ -17,42 +17,10 @@ OTHER_GROUPS = "privacy/test_other_groups_replay.py::"
 PICKS = "noise/test_picks.py::"
 NEW = "privacy/test_relations.py::"
 SHARES = "privacy/test_shares.py::"
+SUMMARIES = "compile/test_summaries.py::"
 NORMS = "privacy/test_norms.py::"
-PAIRS = "privacy/test_pairs.py::"
-NORMS_COUNTED = (
-    f"{NORMS}test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_declared"
-)
 
 LIMITS = (
-    # ---- averages in pairs
-    Mutant(
-        "both sides of a pair have noise for what a row adds to the two of them",
-        "measurements/pairs.py",
-        "return Sensitivity(sides * total * width,",
-        "return Sensitivity(sides * total * width // 2,",
-        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
-    ),
-    Mutant(
-        "a unit that changes leaves one side of a pair and comes to the other",
-        "measurements/pairs.py",
-        'sides = 1 if setting.neighbours == "add-remove" else 2',
-        "sides = 1",
-        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
-    ),
-    Mutant(
-        "what values are below their upper bound is of the values that count",
-        "compile/cells.py",
-        'counts = f"system.main.sum(w{column})"',
-        'counts = f"system.main.sum(w{column} + 1)"',
-        f"{PAIRS}test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared",
-    ),
-    Mutant(
-        "one event is charged for both sides, of the noise that they have",
-        "plan/laplace.py",
-        "noises.append(SummedNoise(DiscreteLaplace(bounds.l1 / (epsilon * paired)), 2))",
-        "noises.append(SummedNoise(DiscreteLaplace(bounds.l1 / (2 * epsilon * paired)), 2))",
-        f"{PAIRS}test_one_event_is_charged_for_both_sides_with_the_noise_that_they_have",
-    ),
     # ---- what one unit may add
     Mutant(
         "a unit is in no more groups than it may",
@@ -141,94 +109,16 @@ LIMITS = (
     Mutant(
         "rows beyond the limit do not count in a quantile",
         "compile/quantile_bins.py",
-        "WHERE (i::HUGEINT * m + r) % n < m)",
-        "WHERE TRUE)",
+        "CASE WHEN m < n THEN",
+        "CASE WHEN FALSE THEN",
         f"{NEW}test_a_quantile_counts_no_more_rows_of_a_unit_than_may",
     ),
-    # ---- by norm
     Mutant(
-        "a unit that is longer than it may be is shortened",
-        "compile/norms.py",
-        'return f"CASE WHEN {length} IS NULL THEN {text} * {scale} ELSE {beyond} END"',
-        'return f"{text} * {scale}"',
-        NORMS_COUNTED,
-    ),
-    Mutant(
-        "a sum with a norm of its own is held to it, and rows to theirs",
-        "compile/norms.py",
-        "THEN system.main.greatest({each}) ELSE system.main.least({each})",
-        "THEN system.main.least({each}) ELSE system.main.greatest({each})",
-        "privacy/test_average_norms.py::test_no_unit_moves_sums_or_counts_further_than_declared",
-    ),
-    Mutant(
-        "a length is rounded up",
-        "compile/norms.py",
-        "{root} * {root} >= {squares} THEN {root} ",
-        "{root} * {root} <= {squares} THEN {root} ",
-        f"{NORMS}test_roots_are_never_too_short",
-    ),
-    Mutant(
-        "a unit is longer by all its groups",
-        "compile/norms.py",
-        "system.main.sum(size * size) AS squares",
-        "system.main.max(size * size) AS squares",
-        NORMS_COUNTED,
-    ),
-    Mutant(
-        "Gaussian noise is for the length in L2, Laplace noise for that in L1",
-        "plan/laplace.py",
-        "norm_order = 1",
-        "norm_order = 2",
-        f"{NORMS}test_each_mechanism_has_the_norm_that_its_noise_is_for",
-    ),
-    Mutant(
-        "a unit that changes may leave all its groups for others, also by norm",
-        "measurements/norms.py",
-        "            length *= 2\n",
-        "            pass\n",
-        NORMS_COUNTED,
-    ),
-    Mutant(
-        "a sum of both signs may turn round",
-        "measurements/norms.py",
-        "squared *= 2 if one_sign else 4",
-        "squared *= 2",
-        f"{NORMS}test_declared_norms_are_tight_for_counts",
-    ),
-    Mutant(
-        "what sums follow is as long as their rows",
-        "plan/norms.py",
-        "return values.pop() if len(values) == 1 else None",
-        "return next((part.expression for part in scaled if part.expression), None)",
-        f"{NORMS}test_sums_and_averages_move_no_further_than_declared",
-    ),
-    Mutant(
-        "a group that nobody keeps is none, whatever is added up for it",
-        "noise/cells.py",
-        "exact = self._in_use(exact, selection)",
-        "pass",
-        "noise/test_cells.py::test_a_group_that_nobody_keeps_is_none_whatever_is_added_up_for_it",
-    ),
-    Mutant(
-        "values are held within their bounds after all expressions",
-        "compile/measured_values.py",
-        "if not _clamped_on_reading(measurement):",
-        "if False:",
-        f"{SHARES}test_what_is_summed_is_held_whatever_was_proved",
-    ),
-    Mutant(
-        "a value that is proved to be there is there",
-        "compile/measured_values.py",
-        "if not expression.facts.nullable:",
-        "if False:",
-        f"{SHARES}test_what_is_summed_is_held_whatever_was_proved",
-    ),
-    Mutant(
-        "a public key is listed once",
-        "plan/keys.py",
-        "return tuple(dict.fromkeys(_as_key(value, facts) for value in values))",
-        "return tuple(_as_key(value, facts) for value in values)",
-        "plan/test_keys.py::test_a_key_is_never_listed_twice",
+        "values that are held for quantiles are in order",
+        "compile/summaries.py",
+        "{ascending(held_values(f'y{number}'))}",
+        "{held_values(f'y{number}')}",
+        "compile/test_summaries.py::test_all_values_of_a_unit_are_in_order",
     ),
     # ---- how far one unit moves a measurement
     Mutant(
@@ -311,9 +201,30 @@ LIMITS = (
     Mutant(
         "candidates at one distance are as likely as they are many",
         "mechanisms/choice.py",
-        "sizes[distance] = sizes.get(distance, 0) + size",
-        "sizes[distance] = size",
-        f"{CHOSEN}test_candidates_come_up_as_often_as_their_weights_say",
+        "np.add.reduceat(np.array(runs.sizes, dtype=np.int64), first)",
+        "np.array(runs.sizes, dtype=np.int64)[first]",
+        f"{CHOSEN}test_candidates_come_up_as_often_as_permuting_and_flipping_says",
+    ),
+    Mutant(
+        "a candidate that had tails before is passed over",
+        "mechanisms/choice.py",
+        "if distance == 0 or not heads.after_tails(distance, waits, Exponential(entropy)):",
+        "if distance >= 0 or not heads.after_tails(distance, waits, Exponential(entropy)):",
+        f"{CHOSEN}test_candidates_come_up_as_often_as_permuting_and_flipping_says",
+    ),
+    Mutant(
+        "all waits together are what tails are before",
+        "mechanisms/choice.py",
+        "sum(wait.floor(bits) for wait in waits)",
+        "waits[-1].floor(bits)",
+        f"{CHOSEN}test_tails_are_before_heads_where_the_times_say_so",
+    ),
+    Mutant(
+        "digits of a time go on from those that are known",
+        "mechanisms/exponential.py",
+        "(self._floor << _DIGIT) + drawn",
+        "drawn",
+        f"{CHOSEN}test_digits_of_an_exponential_are_those_of_one_real_number",
     ),
     Mutant(
         "a pick answers for scores that move both ways",
@@ -394,6 +305,34 @@ LIMITS = (
         "compile/test_small_units.py::test_beside_a_row_is_how_many_its_unit_has",
     ),
     Mutant(
+        "units whose pairs are added up one by one are no longer than the norm",
+        "compile/small_units.py",
+        "squares = min(norm.threshold >> max(0, norm.order * norm.shift) for norm in norms)",
+        "squares = 1 << 40",
+        f"{SUMMARIES}test_pairs_of_short_units_are_added_up_one_by_one",
+    ),
+    Mutant(
+        "units whose pairs are added up one by one are in no more groups than are weighed",
+        "compile/small_units.py",
+        'f" AND {GROUPS} <= {groups_max}"',
+        'f" AND {GROUPS} <= {groups_max + 90}"',
+        f"{SUMMARIES}test_pairs_of_short_units_are_added_up_one_by_one",
+    ),
+    Mutant(
+        "what a group weighs hangs on the groups that conditions leave",
+        "compile/small_units.py",
+        "if level.query.where is not None or level.outline.filtering_keys:",
+        "if level.outline.filtering_keys:",
+        f"{SUMMARIES}test_pairs_of_short_units_are_added_up_one_by_one",
+    ),
+    Mutant(
+        "each unit of a part is in one of its blocks",
+        "kernel/blocks.py",
+        "// blocks for n in",
+        "// (blocks + 1) for n in",
+        "compile/test_parts.py::test_cells_of_blocks_add_up_to_the_cells_of_all",
+    ),
+    Mutant(
         "units that count row by row are within norms, also where these are shorter than limits",
         "compile/small_units.py",
         "yield within_norm(part)",
@@ -412,18 +351,46 @@ LIMITS = (
     Mutant(
         "a product is divided in 64 bits only where it fits them",
         "compile/norms.py",
-        "if most * factor < _WORD:",
-        "if True:",
+        "self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < _WORD",
+        "True",
         "privacy/test_norms_meet.py::"
         "test_norms_shorter_than_limits_decide_who_is_counted_row_by_row",
     ),
     Mutant(
         "a unit is longer by all its groups, also where its keys are weighed",
         "compile/norms.py",
-        "system.main.sum({added}) AS {total}",
-        "system.main.max({added}) AS {total}",
+        'f", {length.added} AS {total}"',
+        """f", {length.added.replace('.sum', '.max')} AS {total}\"""",
         "plan/test_weighted_selection.py::"
         "test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed",
+    ),
+    Mutant(
+        "what few rows add up to is computed in 64 bits only where it fits them",
+        "compile/norms.py",
+        "if (part.size + far) * rows < _WORD:",
+        "if True:",
+        f"{NORMS}test_sums_far_from_zero_are_as_exact_as_those_near_it",
+    ),
+    Mutant(
+        "rows are taken as all there is of a unit in a group only where they are",
+        "compile/summaries.py",
+        "return keys.grouped(key) in same and not keys.shortened()",
+        "return True",
+        "compile/test_summaries.py::test_cells_are_those_of_the_rows",
+    ),
+    Mutant(
+        "rows added up are counted as often as they are rows",
+        "compile/limits.py",
+        'f"system.main.sum({column})::{kind}"',
+        "of_rows",
+        "compile/test_summaries.py::test_cells_are_those_of_the_rows",
+    ),
+    Mutant(
+        "rows added up by one column are not read for another",
+        "compile/summaries.py",
+        "if read <= {summary.column} and",
+        "if",
+        "compile/test_summaries.py::test_cells_are_those_of_the_rows",
     ),
     Mutant(
         "of a unit in too many groups no more have a weight than may, also by norm",

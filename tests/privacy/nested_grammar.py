@@ -307,6 +307,11 @@ class NestedGrammar(Values):
         text, parts, links, where = self._pieces(whose, depth)
         values = self._named(parts, self._rng.randint(1, 3))
         listed = [f"{t} AS {n}" for t, n, _ in (*links, *values)]
+        before = [name for _, name, kind in values if kind == "integer" and name[0] == "c"]
+        if before and self._rng.random() < 0.2:  # a name that SELECT itself has given
+            name = self._rng.choice(before)
+            values.append((f"{name} % 5", self._fresh("c"), "integer"))
+            listed.append(" AS ".join(values[-1][:2]))
         shape = Shape(
             whose,
             tuple((name, kind) for _, name, kind in values),
@@ -504,6 +509,9 @@ class NestedGrammar(Values):
             return f"{ours} {no}IN (SELECT {theirs} FROM {item} GROUP BY {theirs} HAVING {having})"
         inside = self._conditions([part], rng.choice([0, 1]), depth)
         where = f" WHERE {' AND '.join(inside)}" if inside else ""
+        if rng.random() < 0.15:  # both sides name a table by itself, or are refused
+            also = f"{rng.choice(['INTERSECT', 'EXCEPT'])} SELECT {theirs} FROM {item}"
+            return f"{ours} {no}IN (SELECT {theirs} FROM {item}{where} {also})"
         return f"{ours} {no}IN (SELECT {theirs} FROM {item}{where})"
 
 

@@ -35,6 +35,10 @@ PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REG
 MAKERS = ("integer", "real", "text", "boolean", "date")
 OTHER = {"integer": "real", "real": "integer"}
 AGGREGATE = re.compile(r"a\d+")  # what a subquery calls its aggregates
+THEIRS = {  # words of other systems
+    "integer": ["RANGE_BUCKET({x}, [0, 2, 5])", "RANGE_BUCKET({y}, [-1, 3])"],
+    "real": ["DIV0({y}, {x})", "DIV0({x}, {y})"],
+}
 LIMITED = {  # columns with bounds of their own
     "age", "income", "amount", "quantity", "price", "code", "score", "u", "level", "temp", "size",
     "area", "weight",
@@ -93,11 +97,19 @@ class Values:
         """Return a column, a constant or a comparison of two of them."""
         rng = self._rng
         if kind != "boolean":
-            return rng.choice([*self._columns(parts, kind), *CONSTANTS[kind][:2]])
+            known = [*self._columns(parts, kind), *CONSTANTS[kind][:2]]
+            numbers = self._columns(parts, "integer") or CONSTANTS["integer"]
+            if kind in THEIRS and not self._plain and rng.random() < 0.1:
+                return rng.choice(THEIRS[kind]).format(x=rng.choice(numbers), y=rng.choice(known))
+            return rng.choice(known)
         of = rng.choice([kind for kind in MAKERS if self._columns(parts, kind)] or MAKERS)
         left = rng.choice(self._columns(parts, of) or CONSTANTS[of][:1])
         right = rng.choice([*self._columns(parts, of), *CONSTANTS[of], *CONSTANTS[of]])
         known = rng.choice(self._columns(parts, "boolean") or CONSTANTS["boolean"])
+        texts = self._columns(parts, "text")
+        if texts and not self._plain and rng.random() < 0.1:
+            which = rng.choice(["ANY", "ALL"])
+            return f"({rng.choice(texts)} ILIKE {which} ('%o%', 'r%'))"
         return rng.choice(
             [f"({left} {rng.choice(COMPARED)} {right})", f"({left} IS NOT NULL)", known]
         )

@@ -44,6 +44,11 @@ pytestmark = pytest.mark.slow
 SIGNED = "SELECT sex, AVG(age - 20) FROM visits GROUP BY sex"
 BEYOND_ZERO = "SELECT sex, AVG(age + 10) FROM visits GROUP BY sex"
 TWO = "SELECT sex, AVG(age), AVG(temp) FROM visits GROUP BY sex"
+BESIDE = [
+    "SELECT sex, COUNT(*), SUM(age) FROM visits GROUP BY sex",
+    "SELECT sex, COUNT(age), SUM(age - 20) FROM visits GROUP BY sex",
+    "SELECT sex, COUNT(*), AVG(age - 20) FROM visits GROUP BY sex",
+]
 WHOLE = "SELECT AVG(age) FROM visits"
 SHAPES = [(1, 0, 0), (3, 0, 0), (0, 3, 3), (1, 4, 0), (0, 0, 1000), (7, 7, 7)]
 AGES = [(0,), (40,), (0, 40), (40, None), (None,), (13, 7, None), (20, 21)]
@@ -121,7 +126,14 @@ def by_the_rule(
 @pytest.mark.parametrize(
     ("sql", "relation", "order", "own", "rows", "per_group"),
     share_rows_of(
-        product([AVERAGE, SIGNED, BEYOND_ZERO, TWO], RELATIONS, [1, 2], [7, 50], [2, 3], [None, 2]),
+        product(
+            [AVERAGE, SIGNED, BEYOND_ZERO, TWO, *BESIDE],
+            RELATIONS,
+            [1, 2],
+            [7, 50],
+            [2, 3],
+            [None, 2],
+        ),
         8,
     ),
 )

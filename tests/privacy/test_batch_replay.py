@@ -3,6 +3,9 @@
 Under one secret, the exact cells of a level that is added up are compared with the sums of the level
 that is measured in its place: rows and units are the same whatever the limits are, values and sums where
 they are scaled to a norm, or no unit has more rows than count.
+
+Questions that are asked alone after a batch, and read from it, have the cells that they would have if the
+same were measured for them alone.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from sanql.compile.statement import compile_plan
 from sanql.measurements import NoisyCells
 from sanql.measurements.measurement import Measured
 from sanql.parse import parse
-from sanql.plan import BatchPlan, outline, plan_batch
+from sanql.plan import BatchPlan, outline, plan_batch, read_from_batch
 from sanql.plan.level import Level
 from sanql.policy.model import Policy
 from support.volume import few_rows_of
@@ -102,6 +105,53 @@ def summed_alike(
     return compared
 
 
+def alone_again(rng: random.Random, sql: str) -> str:
+    """Return a question with its keys and statistics in another order, and perhaps not all of them."""
+    selected, rest = sql.removeprefix("SELECT ").split(" FROM ")
+    listed = selected.split(", ")
+    keys = [item for item in listed if item not in STATISTICS]
+    if " WHEN " in selected or "IN (" in selected:  # a key has commas of its own
+        keys = [key for key in KEYS if key in selected and (key != "flag" or "flag" in listed)]
+    kept = [item for item in STATISTICS if item in listed]
+    kept = rng.sample(kept, rng.randint(1, len(kept)))
+    rng.shuffle(keys)
+    table, where, _ = (rest.partition(" GROUP BY ")[0] + " ").partition(" WHERE age > 5")
+    places = ", ".join(str(i + 1) for i in range(len(keys)))
+    grouped = f" GROUP BY {places}" if keys else ""
+    return f"SELECT {', '.join([*keys, *kept])} FROM {table.strip()}{where}{grouped}"
+
+
+def read_alike(
+    rng: random.Random,
+    asked: list[str],
+    batch: BatchPlan,
+    cells: list[pa.Table],
+    ours: Database,
+    policy: Policy,
+    secret: int,
+    limited: bool,
+) -> int:
+    """Return how many questions that are read from a batch have the cells they would have alone."""
+    compared = 0
+    others = [question(rng, rng.choice(list(UNITS))) for _ in asked]
+    for place, sql in enumerate([*(alone_again(rng, each) for each in asked), *others]):
+        query = parse(sql, policy.tables).private
+        found = read_from_batch(batch, outline(query, policy.tables, policy.neighbours))
+        assert place >= len(asked) or found is not None, sql
+        if found is None or found.reads[0].cells > 1:
+            continue
+        if limited and list(found.reads[0].keys) != sorted(found.reads[0].keys):
+            continue  # in another order of keys other rows are left out
+        compared += 1
+        (level,), (reads,) = found.plan.levels, found.reads
+        read = read_cells(NoisyCells(cells[reads.level]), reads).table
+        own = ours.cells(compile_plan(level, source_of(policy), secret))
+        keys = [f"k{i}" for i in range(len(reads.keys))]
+        own = own.sort_by([(key, "ascending") for key in keys]) if keys else own
+        assert read.select(own.column_names).to_pylist() == own.to_pylist(), sql
+    return compared
+
+
 def limits_of(rng: random.Random) -> Bounding:
     """Return limits of any kind; of the second no group is lost, so that more is added up."""
     rows = rng.choice([1, 2, 4, 7])
@@ -111,7 +161,7 @@ def limits_of(rng: random.Random) -> Bounding:
 def replay_batches(seed: int, count: int, folder: Path, bounding: Bounding | None) -> None:
     rng = random.Random(seed)
     ours, theirs = Database(), Database()
-    attained = added_up = 0
+    attained = added_up = read = 0
     for _ in range(count):
         neighbours = rng.choice(ORDERS)
         limits = {
@@ -131,11 +181,22 @@ def replay_batches(seed: int, count: int, folder: Path, bounding: Bounding | Non
                     sent = compile_plan(level, source_of(policy), secret)
                     cells.append(ours.cells(sent))
                     attained += sum(check(level, cells[-1], theirs.cells(sent)))
+                read += read_alike(
+                    random.Random(secret),
+                    asked,
+                    batch,
+                    cells,
+                    ours,
+                    policy,
+                    secret,
+                    bounding is None,
+                )
                 added_up += summed_alike(batch, cells, ours, policy, secret, bounding is not None)
             except AssertionError as error:
                 raise AssertionError(f"{neighbours}, {limits}: {asked}") from error
     assert attained >= count or bounding is not None
     assert added_up >= count // 3
+    assert read >= 6 * count
 
 
 @pytest.mark.slow

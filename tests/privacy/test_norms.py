@@ -394,3 +394,18 @@ def test_a_sum_without_groups_is_held_to_what_its_rows_may_add(
     if relation == "change-one":
         assert max(found) - min(found) <= part.sensitivity.l1
     assert part.sensitivity.l1 <= most * part.scale
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sums_far_from_zero_are_as_exact_as_those_near_it(order: int, tmp_path: Path) -> None:
+    """A unit's rows in one group add up to more than 64 bits hold, less their centre to little."""
+    rows = [{**EMPTY, "person": 1, "sex": "F", "age": n % 41} for n in range(3_000)]
+    cells = []
+    for value in ("age", f"age + {2**52 - 100}"):
+        sql = f"SELECT sex, AVG({value}) FROM visits GROUP BY sex"
+        level, policy = planned(sql, tmp_path, "add-remove", Bounding(10_000, 2, 5_000), order)
+        assert any(part.centre for part in level.computed)
+        database = Database()
+        database.load("visits", rows)
+        cells.append(database.cells(compile_plan(level, source_of(policy), 7)).to_pydict())
+    assert cells[0] == cells[1]

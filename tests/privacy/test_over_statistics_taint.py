@@ -22,7 +22,7 @@ from sanql.kernel import Statement
 from sanql.mechanisms import Candidates, Geometric, Noise
 from support.samplers import SECRET
 
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 MARK = 10**12
 PUBLIC = {"towns"}
 COUNTS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -192,3 +193,15 @@ def test_noise_in_a_bin_far_from_all_others_is_not_taken_for_units() -> None:
     assert (
         max(each.length for each in lengths_of(SizeCounts(OCTAVES, tuple(counts), noise))) > 2**18
     )
+
+
+def test_few_large_units_below_the_noise_of_their_bins_are_reckoned_with() -> None:
+    """Octaves of 400, 200, 100, 50 and so on: of 25, 12 and 6 nobody knows, and they have most rows."""
+    noise = DiscreteLaplace(Fraction(9))
+    counts = (0, 400, 200, 100, 50, 25, 12, 6, 3, -4, 30, 2)
+    edges = (0, *(2**k for k in range(4, 15)))
+    counted = SizeCounts(edges, counts, noise)
+    found = lengths_of(counted)
+    units = [sum(e.units for e in found if low < e.length <= high) for low, high in pairwise(edges)]
+    assert units[3:8] == pytest.approx([50, 25, 12, 6 * 1.0, 2.88], rel=0.1)
+    assert sum(units[8:]) == 0  # none beyond an empty bin, however many noise puts there

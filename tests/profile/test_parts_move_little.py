@@ -19,7 +19,7 @@ from privacy.replay import check, keyed
 from privacy.worlds import ENGINE, Bounding, Database, Row, source_of, write_policy
 from sanql.compile.statement import compile_plan
 from sanql.plan.level import Level
-from sanql.plan.unit_sizes import SIZE_EDGES
+from sanql.plan.unit_sizes import SIZE_EDGES, VALUE_EDGES
 from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width
 from sanql.policy.model import Neighbours, Policy
 from sanql.profile.parts import PartKind, ProfilePart, parts_of, plan_part
@@ -30,6 +30,7 @@ PARTS: list[tuple[PartKind, str]] = [
     ("norms", "sex"),
     ("sizes", "sex"),
     ("ranges", "big"),
+    ("values", "big"),
 ]
 VALUES = [*product(["F", "M"], [1]), (None, -9)]
 UNITS = [
@@ -102,6 +103,24 @@ def test_places_and_norms_are_counted_as_by_hand(tmp_path: Path) -> None:
     assert {key[0]: units for key, (units,) in cells["norms"].items() if units} == bins
 
 
+def test_rows_with_a_value_are_counted_as_by_hand(tmp_path: Path) -> None:
+    policy, database = write_policy(tmp_path, "add-remove", LIMITS), Database()
+    sizes = [(0, 3), (1, 0), (1, 9), (2, 0), (5, 2), (30, 100)]
+    database.load(
+        "visits",
+        [
+            row
+            for person, (some, none) in enumerate(sizes)
+            for row in rows_of(person, (("F", 1),) * some)
+            + [{**row, "big": None} for row in rows_of(person, (("F", 1),) * none)]
+        ],
+    )
+    level = level_of(policy, "values", "big")
+    found = keyed(level, database.cells(compile_plan(level, source_of(policy), 7)))
+    bins = Counter(next(i for i, e in enumerate(VALUE_EDGES) if n <= e) for n, _ in sizes)
+    assert {key[0]: units for key, (units,) in found.items() if units} == bins
+
+
 def test_the_price_is_divided_evenly_among_the_parts(tmp_path: Path) -> None:
     policy = write_policy(tmp_path, "add-remove", LIMITS)
     parts = parts_of("visits", ["sex", "city", "raw", "big"], policy.tables, Fraction(1))
@@ -109,7 +128,7 @@ def test_the_price_is_divided_evenly_among_the_parts(tmp_path: Path) -> None:
         ("rows", ""),
         *((kind, "sex") for kind in ("groups", "norms", "sizes")),
         *((kind, "city") for kind in ("groups", "norms")),
-        ("ranges", "raw"),
+        *((kind, "raw") for kind in ("ranges", "values")),
         *((kind, "big") for kind in ("ranges", "groups", "norms")),
     ]
     plans = [plan_part(part, policy.tables, policy.neighbours) for part in parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,7 +126,8 @@ def test_every_analyst_is_told_what_limits_keep_and_without_it_that_nobody_knows
     for san in (ana, opened("bo")):
         said = limits_line(san)
         assert "the limit on rows keeps about" in said and UNKNOWN not in said
-        assert "% of all rows of visits" in said and "version 1 of the data" in said
+        assert "of the rows of visits whose unit has at most 8, " in said
+        assert "version 1 of the data" in said
         assert "not known" not in limits_line(
             san, "SELECT city, COUNT(*) FROM visits GROUP BY city"
         )
@@ -146,11 +148,11 @@ def test_no_share_is_told_without_the_large_units_that_it_leaves_out(
     (profile,) = san.profile("visits", **PRICE)  # type: ignore[arg-type]
     of_rows = [line for line in profile.lines() if line.startswith("  rows: ")]
     assert of_rows[-1] == "  rows: a limit of 8 keeps all"
-    assert (
-        "units have more than 8, and limits may take most of theirs; of the others'" in of_rows[0]
-    )
+    beyond = re.search(r"up to \d+ of about [\d,]+ units have more", of_rows[0])
+    assert beyond is not None and "units have more than 8: which share" in of_rows[0]
     said = limits_line(san)
-    assert ", apart from up to " in said and "which may lose most of theirs" in said
+    assert f"{beyond[0]} and may lose most of theirs" in said  # as many as the profile says
+    assert said.index("of the rows of visits whose unit has at most 8") < said.index("keeps")
     suggested = str(san.suggest_limits("visits"))
     assert "some may have more than 8 rows: what they lose is in no line" in suggested
 
@@ -184,11 +186,72 @@ def test_an_empty_list_is_refused_before_it_is_charged_unless_insisted_on(
     san = opened()
     sql, price = "SELECT street, COUNT(*) FROM visits GROUP BY street", {"delta": 1e-9}
     san.profile("visits", epsilon=5)
-    with pytest.raises(Refused, match="no key is expected to appear") as caught:
+    with pytest.raises(Refused, match="no key is expected to appear: one needs about") as caught:
         san.query(sql, epsilon=0.01, **price)  # type: ignore[arg-type]
+    said = re.search(
+        r"about ([\d,]+) units(?: that have no other key, or ([\d,]+) that have 16 keys each)?, "
+        r"and one has at most ([\d,]+) ",
+        caught.value.message,
+    )
+    assert said is not None, caught.value.message
+    alone, most = (int(said[group].replace(",", "")) for group in (1, 3))
+    note = next(n for n in san.explain(sql, epsilon=0.01, even_if_empty=True, **price).notes)  # type: ignore[arg-type]
+    assert most < alone and f"as often as not with {alone:,} units" in note
     assert caught.value.code == "list_empty" and spent(san.budget())["ana"] == 0
     assert not san.query(sql, epsilon=0.01, even_if_empty=True, **price).rows  # type: ignore[arg-type]
     assert san.query(sql, epsilon=1, **price).rows  # type: ignore[arg-type]
+
+
+def test_widths_of_averages_are_over_as_many_rows_as_the_profile_tells(
+    opened: Callable[..., San],
+) -> None:
+    """By hand: of so many people with so many visits as many count as the limit says."""
+    san = opened()
+    share = "AVG(CASE WHEN city = 'a' THEN 1 ELSE 0 END) AS share"
+    whole, parts, some = (
+        f"SELECT {share} FROM visits",
+        f"SELECT city, {share} FROM visits GROUP BY city",
+        f"SELECT {share} FROM visits WHERE city <> 'b'",
+    )
+    before = [san.explain(sql, epsilon=1).expected[0] for sql in (whole, parts, some)]
+    assert all(each.note == " if the group has 1,000 rows" for each in before)
+    san.profile("visits", **PRICE)  # type: ignore[arg-type]
+    for sql, groups in ((whole, 1), (parts, 4)):
+        explained = san.explain(sql, epsilon=1)
+        limit = explained.certificate.limits["rows_per_unit"]
+        kept = sum(count * min(size, limit) for size, count in SIZES.items()) / groups
+        said = re.search(r"has ([\d,]+) rows, as by the profile", explained.expected[0].note)
+        assert said is not None
+        rows, one_each = int(said[1].replace(",", "")), sum(SIZES.values()) / groups
+        least = 0.85 * kept if groups == 1 else one_each  # norms keep no less than a smaller limit
+        assert least <= rows <= kept and rows != 1000
+    assert san.explain(some, epsilon=1).expected[0].note == before[2].note
+    inner = san.explain_batch([whole, parts], epsilon=1).questions[0].expected[0]
+    assert "as by the profile" in inner.note
+
+
+def test_a_guess_refuses_a_list_for_nothing_and_explain_says_what_a_key_needs(
+    opened: Callable[..., San],
+) -> None:
+    """Nothing is known but what the analyst thinks; red where the guess is not looked at."""
+    san = opened()
+    asked = {
+        "sql": "SELECT street, COUNT(*) FROM visits GROUP BY street",
+        "epsilon": 1,
+        "delta": 1e-9,
+    }
+    (needs,) = (note for note in san.explain(**asked).notes if "as often as not" in note)  # type: ignore[arg-type]
+    units = int(needs.split(" with ")[1].split(" units")[0].replace(",", ""))
+    assert units > 10
+    for guess, refused in ((units // 4, True), (units, False)):
+        if refused:
+            with pytest.raises(Refused, match="no key is expected to appear") as caught:
+                san.query(**asked, units_guessed=guess)  # type: ignore[arg-type]
+            assert caught.value.code == "list_empty" and spent(san.budget())["ana"] == 0
+        else:
+            assert san.query(**asked, units_guessed=guess).rows  # type: ignore[arg-type]
+    insisted = f"{asked['sql']} -- again"
+    assert san.query(insisted, epsilon=1, delta=1e-9, units_guessed=1, even_if_empty=True).rows
 
 
 def test_one_of_an_earlier_version_is_cited_as_such_and_decides_nothing(

@@ -93,13 +93,32 @@ def test_some_questions_go_the_short_way(
     assert short >= {"hospital", "retail"}
 
 
+def test_some_questions_are_computed_from_rows_added_up(
+    shape: Callable[[str], Shape], ways: Callable[[str], EveryWay]
+) -> None:
+    added_up = [
+        case.shape
+        for case in CASES
+        for level in levels(shape(case.shape), case)
+        if ways(case.shape).is_added_up(level)
+    ]
+    assert {name: added_up.count(name) > 20 for name in added_up}["hospital"]
+
+
 # ---- TPC-H
 
 
 @pytest.fixture(scope="module")
 def customers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Policy, EveryWay]]:
     """Return the policy of TPC-H over a database that is read where it is, and every way to it."""
-    folder = tmp_path_factory.mktemp("tpch")
+    policy = tpch(tmp_path_factory.mktemp("tpch"))
+    opened = EveryWay(policy)
+    yield policy, opened
+    opened.close()
+
+
+def tpch(folder: Path) -> Policy:
+    """Write TPC-H as a database into a folder; return the policy over it."""
     generate(folder / "data", "0.002")
     with duckdb.connect(str(folder / "tpch.duckdb")) as made:
         for file in sorted((folder / "data").glob("*.parquet")):
@@ -108,10 +127,7 @@ def customers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Policy
     text = (HERE / "policy.toml").read_text(encoding="utf-8")
     assert 'source = "data/"' in text
     (folder / "policy.toml").write_text(text.replace('"data/"', '"tpch.duckdb"'), encoding="utf-8")
-    policy = load(folder / "policy.toml")
-    opened = EveryWay(policy)
-    yield policy, opened
-    opened.close()
+    return load(folder / "policy.toml")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from questions.cases import Case, cases
 from sanql.catalog import PreparedSource
 from sanql.compile.statement import compile_plan
 from sanql.engines import Pool, open_engine, prepare
-from sanql.engines.trials import SHORTER
 from sanql.plan.level import Level
 from sanql.question.public_query import PublicQuery
 from support.volume import few_of, share_of
@@ -43,21 +42,6 @@ def test_a_prepared_copy_has_the_cells_of_the_original(
         original = compile_plan(level, asked.san.session.data.open().source, SECRET)
         prepared = compile_plan(level, replace(source, parts=1 + case.line % 3), SECRET)
         check_same(level, asked.engine.run(original), pool.run(prepared))
-
-
-@pytest.mark.parametrize("name", ["hospital", "retail", "census"])
-def test_what_was_seen_of_rows_shortens_no_statement_by_more_than_trials_allow_for(
-    name: str, shape: Callable[[str], Shape], copy: Callable[[str], tuple[PreparedSource, Pool]]
-) -> None:
-    """So that whether a question is tried, and refused, never hangs on a row."""
-    asked, (source, _) = shape(name), copy(name)
-    seen = replace(source, one_row=frozenset(source.types))
-    unseen = replace(source, one_row=frozenset(), units={})
-    for level in (level for case in CASES if case.shape == name for level in levels(asked, case)):
-        if any(part.choices for part in level.measurements):  # not asked of rows that are units
-            continue
-        short = len(compile_plan(level, seen, 0).in_full())
-        assert len(compile_plan(level, unseen, 0).in_full()) <= SHORTER * short
 
 
 @pytest.mark.parametrize("name", few_of(["hospital", "retail"], 1))

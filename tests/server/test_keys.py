@@ -65,7 +65,7 @@ def test_a_question_is_cancelled_by_its_key_and_only_by_whoever_asked_it(town: S
         with halted(session):
             first = pool.submit(asked, town, "k2")
             wait_until(lambda: running(town) == 1)
-            assert ana.get("/v1/questions/k2").json()["status"] == "running"
+            wait_until(lambda: ana.get("/v1/questions/k2").json()["status"] == "running")
             assert bo.delete("/v1/questions/k2").status_code == 404
             assert ana.delete("/v1/questions/k2").status_code == 200
         ended = first.result()

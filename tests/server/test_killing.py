@@ -1,4 +1,4 @@
-"""A share of the campaign of kills (killing.py): nothing is lost, nothing overspent."""
+"""A share of the campaign of kills (campaign.py): nothing is lost, nothing overspent."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server import killing
-from server.killing import campaign
+from server import ending
+from server.campaign import campaign
 from support.postgres import postgres_server
 from support.volume import few_rows_of
 
@@ -67,16 +67,38 @@ def test_a_campaign_that_is_told_to_end_ends_and_leaves_nothing_behind(
     ]
 
 
+@pytest.mark.slow
+def test_a_campaign_that_is_told_to_end_before_it_has_begun_ends_too(tmp_path: Path) -> None:
+    """While it is still being imported, which takes seconds; started as what is followed by an &."""
+    with subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "server.killing", "--kills", "1"],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509
+    ) as started:
+        try:
+            assert started.stderr is not None
+            assert any("httpx" in line for line in started.stderr)  # of what it needs to begin
+            started.send_signal(signal.SIGINT)
+            said = started.communicate(timeout=120)[1]
+        finally:
+            started.kill()
+    assert started.returncode == 128 + signal.SIGINT, said[-2000:]
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_word_to_end_that_is_lost_on_its_way_ends_a_campaign_before_its_next_kill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may come while an object is finalized, and what is raised there goes nowhere."""
-    monkeypatch.setattr(killing, "TOLD_TO_END", [])
+    monkeypatch.setattr(ending, "TOLD", [])
 
     class Finalized:
         def __del__(self) -> None:
-            killing.end(signal.SIGINT, None)
+            ending.end(signal.SIGINT, None)
 
     Finalized()
     with pytest.raises(SystemExit) as left:

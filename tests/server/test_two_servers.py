@@ -11,7 +11,7 @@ import pytest
 
 from sanql.audit.ledger import verify_account
 from sanql.policy import load
-from server.killing import make_town
+from server.campaign import make_town
 from support.browsing import Browser, words
 from support.commands import run
 from support.postgres import PostgresServer

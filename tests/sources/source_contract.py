@@ -6,6 +6,7 @@ A source is made by `write`, with ten people in it, and found again through a po
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,8 @@ class SourceContract:
             assert source.is_copied(bound, schema)
         target = policy.path.parent / "copy.duckdb"
         begun: list[str] = []
-        request = source.copying(policy, bound, schema, target)
+        request = source.copying(policy, bound, schema, target, 7)
+        request = replace(request, stamp=stamp(source.paths()))
         copied = open_engine("in_process").copy(request, begun.append)
         assert copied is not None
         assert begun == ["people", "cities"]

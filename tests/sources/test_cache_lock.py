@@ -24,11 +24,11 @@ def is_free(lock: Path) -> bool:
 
 def test_it_is_free_again_while_somebody_keeps_the_interrupt(tmp_path: Path) -> None:
     cache, kept = Cache(tmp_path / "a.ledger"), list[KeyboardInterrupt]()
-    with cache.writing():
+    with cache.writing("a"):
         assert not is_free(cache.folder / "lock")
     for line in range(1, 40):
         try:
-            with interrupted_at(line, cache_module), cache.writing():
+            with interrupted_at(line, cache_module), cache.writing("a"):
                 pass
         except KeyboardInterrupt as interrupt:
             kept.append(interrupt)

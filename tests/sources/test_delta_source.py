@@ -19,6 +19,8 @@ from sanql.sources.snapshots import delta, read_manifest
 from sources.source_contract import POLICY, ROWS, SourceContract
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.slow
+
 deltalake = pytest.importorskip("deltalake")
 COUNT = "SELECT COUNT(*) FROM people"
 

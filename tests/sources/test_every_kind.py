@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sanql.engines import Pool, open_engine, prepare
+from sanql.engines import Pool, check_no_snapshot, open_engine, prepare
 from sanql.errors import LedgerError, PolicyError, Refused, SanqlError
 from sanql.kernel import Statement
 from sanql.sources import take_first_snapshot
@@ -24,6 +24,8 @@ from sanql.sources.snapshots import folder as snapshot_folder
 from sources.kinds_of_source import FRAMES, KINDS, Kind
 from support.policies import dataset
 from support.samplers import SilentSampler
+
+pytestmark = pytest.mark.slow
 
 TEXT = (
     dataset("data", name="town", epsilon=10)
@@ -121,7 +123,7 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
 def read(kind: Kind, table: str) -> dict[str, list[object]]:
     """Return the rows of a table as questions read them, in the order of their people."""
     policy, engine = kind.policy(TEXT), open_engine("in_process")
-    take_first_snapshot(policy)
+    take_first_snapshot(policy, check_no_snapshot)
     source = prepare(policy, engine=engine)
     columns = ", ".join(f'{sql} AS "{name}"' for name, sql in source.scans[table].items())
     with Pool(source, policy.engine, engine) as pool:

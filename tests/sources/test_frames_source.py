@@ -17,6 +17,8 @@ from sanql.sources import FilesSource, locate, snapshot_frames
 from sources.source_contract import POLICY, ROWS, SourceContract
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.slow
+
 TEXT = POLICY.replace('source = "{source}"\n', "").format()
 CITIES = {"name": ["A", "B", "C"]}
 COUNT = "SELECT COUNT(*) FROM people"

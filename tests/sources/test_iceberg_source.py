@@ -29,6 +29,8 @@ from support.iceberg import (
     write_table,
 )
 
+pytestmark = pytest.mark.slow
+
 COUNT = "SELECT COUNT(*) FROM people"
 TEXT = POLICY.format(source=f"iceberg://town/{NAMESPACE}")
 

@@ -33,12 +33,12 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from sanql.engines import preparation
-from sanql.kernel import clustering, copy_files
+from sanql.kernel import clustering, copy_files, steps
 from sanql.sources import cache
 from sanql.engines import open_engine, prepare
 from sanql.policy import load
 
-files = {module.__file__ for module in (preparation, clustering, copy_files, cache)}
+files = {module.__file__ for module in (preparation, clustering, copy_files, steps, cache)}
 policy, last, lines = load(Path(sys.argv[1])), int(sys.argv[2]), 0
 
 def trace(frame, event, _):

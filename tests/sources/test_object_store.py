@@ -18,6 +18,8 @@ from sanql.sources.snapshots import object_store
 from sources.source_contract import POLICY, ROWS, SourceContract
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.slow
+
 COUNT = "SELECT COUNT(*) FROM people"
 
 

@@ -14,7 +14,7 @@ from sources.postgres_tables import COUNT, People, Statements
 from support.commands import run as command
 from support.samplers import SilentSampler
 
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 
 def test_a_snapshot_stays_until_the_owner_refreshes_and_the_account_goes_on(

@@ -17,6 +17,8 @@ from support.policies import dataset
 from support.postgres import PASSWORD, PostgresServer
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.slow
+
 FAULTS = {
     "view": ("CREATE VIEW t AS SELECT 1 AS id, 2 AS x", "public.t is a view & MATERIALIZED"),
     "missing": ("SELECT 1", "no such table in its schemas public & schemas ="),

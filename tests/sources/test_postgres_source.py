@@ -20,6 +20,8 @@ from sources.source_contract import POLICY, ROWS, SourceContract
 from support.postgres import PostgresServer
 from support.samplers import SilentSampler
 
+pytestmark = pytest.mark.slow
+
 
 class TestPostgresSource(SourceContract):
     """Two tables of a database, as files beside the ledger."""
@@ -146,6 +148,19 @@ def test_one_column_of_missing_values_keeps_its_rows(
     policy = one_table(server, database, tmp_path, "")
     take_snapshot(policy, None)
     assert kept(policy) == {"id": [None, "", None]}
+
+
+def test_a_text_that_begins_with_a_mark_of_byte_order_stays_what_it_is(
+    server: PostgresServer, database: str, run: Statements, tmp_path: Path
+) -> None:
+    """Without its mark the first would be somebody else."""
+    units = ["\ufeffalice", "alice", "\ufeff", ""]
+    run("CREATE TABLE t (id text)", "GRANT SELECT ON t TO sanql")
+    for unit in units:
+        run(f"INSERT INTO t VALUES ('{unit}')")
+    policy = one_table(server, database, tmp_path, "")
+    take_snapshot(policy, None)
+    assert kept(policy) == {"id": units}
 
 
 def test_an_empty_table_and_one_that_is_only_counted_are_kept(

@@ -23,6 +23,8 @@ from support.cells import cells_of
 from support.commands import run
 from support.policies import dataset
 
+pytestmark = pytest.mark.slow
+
 TABLES = """\
 
 [table.visits]

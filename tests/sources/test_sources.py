@@ -84,6 +84,7 @@ def test_a_parquet_table_is_copied_with_declared_columns_only(
         ("age", "BIGINT"),
         ("city", "VARCHAR"),
         ("bucket", "USMALLINT"),  # a hash of the unit, by which rows lie together
+        ("segment", "UINTEGER"),  # which of its files it is from
         ("rows", "BIGINT"),  # how many its unit has in the table
     ]
     (third,) = [row for row in rows(source, policy, "people") if row["person_id"] == 3]

@@ -100,8 +100,8 @@ def test_nothing_but_exact_cells_comes_to_this_process(
     seen: list[bytes] = []
     collected = spark_server.SparkServer._collected
 
-    def noting(self: spark_server.SparkServer, question: bytes) -> list[bytes]:
-        frames = collected(self, question)
+    def noting(self: spark_server.SparkServer, question: bytes, *, adds: bool) -> list[bytes]:
+        frames = collected(self, question, adds=adds)
         seen.extend(frames)
         return frames
 
@@ -122,7 +122,7 @@ def test_nothing_but_exact_cells_comes_to_this_process(
 def test_a_bad_bucket_is_unavailable_and_charged_once(how: str, san: San) -> None:
     source = san.session.data.open().source
     layout = read_layout(source.database.parent)
-    first, second = (source.database.parent / layout.tables[0].file(n).path for n in (0, 1))
+    first, second = (source.database.parent / layout.tables[0].files(n)[0].path for n in (0, 1))
     content = first.read_bytes()
     match how:
         case "flipped":

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from sanql.answer.estimates import band_of
 from sanql.answer.post_process import show
 from sanql.ask import plan_request, read_request
 from sanql.compile.statement import compile_plan
+from sanql.measurements import NoisyCells
 from sanql.measurements.measurement import Measurement
 from sanql.measurements.squares import PARTS, furthest_square, noisy_mean, squares_around
-from sanql.mechanisms import ExactSampler
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, ExactSampler, Noise
 from sanql.noise.cells import add_noise
 from sanql.parse import QuestionText
 from sanql.plan import Level
@@ -156,3 +158,63 @@ def test_intervals_hold_and_errors_are_those_of_one_number(
     assert max(missed.values()) <= binom.isf(FALSE_ALARM / 2, repeats, float(1 - confidence))
     # the mean of 400 sizes of Laplace noise is 1.45 times its scale with a chance below 1e-12
     assert np.mean(errors) <= 1.45 * 1000**2 / len(values)
+
+
+def law(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a noise can be, but for 1 in 10,000, and how likely each is."""
+    places = np.arange(-20_000, 20_001)
+    match noise:
+        case DiscreteLaplace(scale):
+            masses = np.exp(-np.abs(places) / float(scale))
+        case DiscreteGaussian(sigma2):
+            masses = np.exp(-(places**2) / float(2 * sigma2))
+        case _:
+            raise AssertionError(noise)
+    masses /= masses.sum()
+    seen = masses.cumsum() > 5e-5
+    seen &= seen[::-1]
+    return places[seen], masses[seen]
+
+
+def missed(level: Level, values: list[int], confidence: Fraction, truth: float) -> float:
+    """Return the chance that the interval misses the truth, all noise looked at."""
+    first, second = parts(level)
+    steps = [value - first.centre for value in values]
+    sums = sum(steps), sum(step**2 - second.centre for step in steps)
+    (one, chances), (other, chances_of_other) = (
+        law(level.noises[level.measurements.index(part)]) for part in (first, second)
+    )
+    around = [
+        squares_around(
+            first, second, noisy_mean(first, sums[0] + noise, len(values)), sums, len(values)
+        )
+        for noise in one.tolist()
+    ]
+    columns = {
+        level.measurements.index(first): np.repeat(sums[0] + one, len(other)),
+        level.measurements.index(second): (np.array(around)[:, None] + other).ravel(),
+        2: np.full(len(one) * len(other), len(values)),
+    }
+    cells = NoisyCells(pa.table({f"m{place}": pa.array(each) for place, each in columns.items()}))
+    band = band_of(level, cells, 0, confidence, None)
+    assert band is not None
+    held = (band.low <= truth + 1e-9) & (truth - 1e-9 <= band.high)
+    return 1 - float((chances[:, None] * chances_of_other).ravel()[held].sum())
+
+
+TINY = [[0, 3], [1] * 4, [0, 0, 1], [0] * 15 + [3], [0, 3] * 10, [0] * 40, [1, 2] * 25]
+
+
+@pytest.mark.parametrize("name", ["VAR_POP", "STDDEV_SAMP"])
+@pytest.mark.parametrize("epsilon", [40.0, 15.0])
+def test_intervals_hold_in_95_of_100_whatever_few_rows_there_are(
+    tmp_path: Path, name: str, epsilon: float
+) -> None:
+    confidence = Fraction(95, 100)
+    san = opened(tmp_path, [1.0])
+    level = planned(san, f"SELECT {name}(small) FROM t", epsilon)
+    san.close()
+    for values in TINY:
+        truth = np.var(values) if name == "VAR_POP" else np.std(values, ddof=1)
+        found = missed(level, values, confidence, float(truth))
+        assert found <= 0.05

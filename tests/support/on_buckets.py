@@ -12,7 +12,7 @@ from sanql.catalog import PreparedSource
 from sanql.engines import open_layout, prepare, spread_layout
 from sanql.kernel import Statement
 from sanql.kernel.buckets import BucketProcess, Given, OpenBuckets, read_layout
-from sanql.kernel.buckets.messages import ComputePart, FinishPublic, MergeParts
+from sanql.kernel.buckets.messages import AddParts, ComputePart, FinishPublic, MergeParts
 from sanql.policy import Policy, SparkCluster
 from sanql.sources import Stamps, locate
 
@@ -43,8 +43,11 @@ class Buckets:
         public = replace(opened, layout=self._layout.public_only())
         self._parts, self._here = BucketProcess(opened), BucketProcess(public)
 
-    def run(self, sent: Statement) -> pa.Table:
-        """Return the result of a statement."""
+    def run(self, sent: Statement, *, two_steps: bool = False) -> pa.Table:
+        """Return the result of a statement.
+
+        In `two_steps` parts are first added up in two heaps, as a cluster does with many.
+        """
         if sent.partial is None:
             return _table(self._here.ask(sent, math.inf))
         found: list[list[bytes]] = [[] for _ in sent.public]
@@ -57,6 +60,10 @@ class Buckets:
             for bucket in range(self._layout.buckets)
             for frame in self._parts.ask(ComputePart(sent, bucket, given), math.inf)
         ]
+        if two_steps and sent.partial.several and not sent.greedy:
+            halves = parts[::2], parts[1::2]
+            asked = (self._parts.ask(AddParts(sent), math.inf, half) for half in halves if half)
+            parts = [frame for frames in asked for frame in frames]
         return _table(self._here.ask(MergeParts(sent, given), math.inf, parts))
 
     def close(self) -> None:

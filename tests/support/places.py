@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
 import numpy as np
 
 from sanql.measurements.quantile_picks import ROW, QuantileBins, Turn
@@ -31,4 +35,14 @@ def score(before: np.ndarray, start: int, stop: int, turn: Turn, aim: int) -> np
     target = turn.share * int(before[stop] - before[start]) + aim
     below = (before[places] - before[start]) * ROW
     upto = (before[np.minimum(places + 1, stop)] - before[start]) * ROW
-    return -np.maximum(0, np.maximum(below - target, target - upto))
+    return -np.maximum(below - target, target - upto)
+
+
+def permute_and_flip(heads: Sequence[float]) -> list[float]:
+    """Return how likely each candidate is chosen, by all that coins can show: one of those with heads."""
+    chances = [0.0] * len(heads)
+    for shown in product((False, True), repeat=len(heads)):
+        likely = prod(p if up else 1 - p for p, up in zip(heads, shown, strict=True))
+        for place in np.flatnonzero(shown) if likely else ():
+            chances[place] += likely / sum(shown)
+    return chances

@@ -38,4 +38,5 @@ def explained(plan: Plan, confidence: Fraction) -> Explanation:
         after=None,
         raised=False,
         profiles={},
+        rows_guessed=None,
     )

@@ -97,6 +97,11 @@ EXPRESSIONS: dict[str, str | None] = {
     "a DIV 3": "a // 3",
     "ZEROIFNULL(a)": "COALESCE(a, 0)",
     "NULLIFZERO(a)": "NULLIF(a, 0)",
+    "DIV0(u, a)": "CASE WHEN u IS NULL OR a IS NULL THEN NULL WHEN a = 0 THEN 0 ELSE u / a END",
+    "RANGE_BUCKET(u, [-3, 0.5, 2])": "CASE WHEN u IS NOT NULL THEN (u >= -3)::INTEGER + (u >= 0.5)::INTEGER "
+    "+ (u >= 2)::INTEGER END",
+    "w LIKE ANY ('%o%', 'R%')": "w LIKE '%o%' OR w LIKE 'R%'",
+    "w LIKE ALL ('%o%', 'R%')": "w LIKE '%o%' AND w LIKE 'R%'",
     "IFF(ok, a, b)": "IF(ok, a, b)",
     "LPAD(w, 6)": "LPAD(w, 6, ' ')",
     "STARTSWITH(w, 'R')": "STARTS_WITH(w, 'R')",

@@ -506,9 +506,10 @@ def test_refusals_of_plans_and_wishes_quote_what_was_typed(tables: Tables) -> No
 
 WALKED: set[str] = set()
 # the exact desk's refusals are walked in tests/exact, keys that WHERE excludes in tests/plan, proposals of limits in
-# tests/ask, the least price in tests/threats
+# tests/ask, the least price and kinds of unit in tests/threats
 ELSEWHERE = re.compile(
     r"exact_\w+|group_real|limits_needless|delta_needed|keys_excluded|epsilon_below_least|\w*\{name\}\w*"
+    r"|join_across_kinds|kinds_\w+"
 )
 
 

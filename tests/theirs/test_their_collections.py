@@ -9,6 +9,8 @@ import pytest
 
 from theirs.reading import NAMES, STATISTICS, Asked, opened, questions_of, share, verdict
 
+pytestmark = pytest.mark.slow
+
 LEAST = 0.95
 
 

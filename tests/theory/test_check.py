@@ -18,6 +18,7 @@ COIN = {
     "databases": {"0": ["3/4", "1/4"], "1": [0.25, 0.75]},
     "worlds": [{"0": "1/2", "1 | seen": "1/4", "0 | seen": "1/4"}],
     "secrets": {"bit": {"0": 0, "1": 1}},
+    "protections": ["records"],
 }
 
 

@@ -24,6 +24,7 @@ COIN = {
     "outputs": ["no", "yes"],
     "worlds": [{"0": "1/2", "1 | seen": "1/2"}],
     "secrets": {"bit": {"0": 0, "1": 1}},
+    "protections": ["records"],
 }
 
 
@@ -98,7 +99,7 @@ def test_check_prints_a_table_and_what_it_left_out(tmp_path: Path) -> None:
     code, output = run("check", written(tmp_path / "c.json", plain))
     assert code == 0
     assert "semantic privacy" in output
-    assert "NOT CHECKED: 5 definitions" in output
+    assert "NOT CHECKED: 7 definitions" in output
     assert 'ddp: the file gives no worlds; add "worlds": [{database: mass}]' in output
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sanql.theory.verifier
@@ -88,6 +88,7 @@ def test_every_definition_with_a_short_proof_is_verified(honest: dict[str, Any])
     st.sampled_from(["0", "1/7", "2"]),
     st.sampled_from(["0", "1/9", "1/2"]),
 )
+@example([[0, 0, 5], [0, 0, 1], [0, 3, 1], [6, 5, 6]], [5, 5, 4, 0], "1/7", "0")
 def test_what_is_found_of_any_mechanism_is_verified(
     rows: list[list[int]], world: list[int], epsilon: str, delta: str
 ) -> None:
@@ -99,6 +100,7 @@ def test_what_is_found_of_any_mechanism_is_verified(
         },
         "worlds": [{x: Fraction(w, sum(world)) for x, w in zip(names, world, strict=True)}],
         "secrets": {"same": {"0,0": 0, "0,1": None, "1,0": None, "1,1": 1}},
+        "protections": ["records"],
     }
     search = ("semantic-approximate", "reality-oblivious")
     only = tuple(name for name in CHECKERS if name not in search)

@@ -71,11 +71,28 @@ def test_a_confidence_that_is_none_is_refused(san: San, confidence: object) -> N
     assert untouched(san, ASKED, epsilon=1, confidence=confidence).code == "confidence_invalid"
 
 
-@pytest.mark.parametrize("limit", ["max_groups_contributed", "max_rows_contributed"])
+def test_what_to_write_instead_suits_what_was_meant(san: San) -> None:
+    percent = untouched(san, ASKED, epsilon=1, confidence="95%")
+    assert "0.95" in percent.remedy and "50" not in percent.remedy
+    for epsilon in (-1, 0):
+        assert "above 0" in untouched(san, ASKED, epsilon=epsilon).remedy
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("max_groups_contributed", "groups_invalid"),
+        ("max_rows_contributed", "rows_invalid"),
+        ("max_values_contributed", "values_invalid"),
+        ("min_privacy_units_per_group", "units_invalid"),
+        ("units_guessed", "units_invalid"),
+        ("rows_guessed", "rows_invalid"),
+    ],
+)
 @pytest.mark.parametrize("typed", [0, -1, "x", 1.5, True, "１"])
-def test_a_limit_that_is_none_is_refused(san: San, limit: str, typed: object) -> None:
+def test_a_limit_that_is_none_is_refused(san: San, limit: str, code: str, typed: object) -> None:
     refused = untouched(san, ASKED, epsilon=1, **{limit: typed})
-    assert refused.code == "groups_invalid"
+    assert refused.code == code and limit in refused.message
 
 
 def test_another_unit_than_the_policys_is_refused(san: San) -> None:

@@ -25,6 +25,7 @@ ASKED = {"epsilon": "0.5", "delta": "1e-8", "fresh": True}
 COLUMNS = ["carrier", "dest", "month", "dep_delay", "distance"]
 MIDDLE = 0.67  # of a deviation: half of all draws are within
 TITLES = [
+    "flights to Los Angeles by carrier",  # a condition on a column shortens rows
     "planes by carrier",  # each is in one group
     "total distance by carrier",  # values are a fifth of their bound
     "total minutes of delay by month",
@@ -34,6 +35,8 @@ MEANS = [
     "average departure delay by origin",
 ]
 """Of values that are small beside their bounds."""
+SHARE, LATE = "share more than 15 minutes late by carrier", "COUNT_IF(dep_delay > 15)"
+KEPT = 0.5  # of all rows, at least, where means are shown
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +110,22 @@ def test_averages_of_small_values_are_useful_where_their_size_is_known(tmp_path:
         san.profile("flights", epsilon="2", columns=["month", "origin", "dep_delay"])
         after = errors(san)
     assert min(before) > USEFUL > max(after), (before, after)
+
+
+def test_shares_are_useful_where_both_of_their_counts_are_one_pair(tmp_path: Path) -> None:
+    """Red where the counts of a quotient, or sums and counts of averages, share epsilon instead."""
+    policy = make_shape("flights", tmp_path / "flights")
+    (asked,) = (each for each in questions() if each.title == SHARE)
+    exact = truth(policy, asked.sql)
+    late = truth(
+        policy, asked.sql.replace("1.0 * COUNT_IF(dep_delay > 15) / COUNT(dep_delay)", LATE)
+    )
+    with San(load(policy), sampler=SilentSampler()) as san:
+        san.profile("flights", epsilon="2", columns=["carrier", "dep_delay"])
+        answer = san.query(asked.sql, **ASKED)  # type: ignore[arg-type]
+    above = float(str(answer.certificate.measurements[0]["noise_standard_deviation"]))
+    errors = [
+        abs(float(share) - exact[key]) / exact[key] + MIDDLE * above / (KEPT * late[key])
+        for key, share in answer.rows
+    ]
+    assert statistics.median(errors) < USEFUL

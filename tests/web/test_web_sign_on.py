@@ -19,7 +19,7 @@ from support.hospitals import hospital_in
 from support.identity_provider import Provider, provided, rsa_key
 from support.serving import Served, served
 
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 KEY = rsa_key("rsa")
 BACK = "http://127.0.0.1/signed-on"

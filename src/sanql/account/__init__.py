@@ -12,7 +12,14 @@ from sanql.account.claims.losses import Loss, heads_given_up
 from sanql.account.claims.owner import Owner
 from sanql.account.claims.ownership import RELEASING, ClosingStatement, Ownership
 from sanql.account.claims.registry import Registry, registries_chosen_by, registry_folders
-from sanql.account.events import Event, FailureEvent, GaussianEvent, LaplaceEvent, SelectionEvent
+from sanql.account.events import (
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SelectionEvent,
+    leak,
+)
 from sanql.account.ledger.asked import ASKED, NOTHING_SAID, Asked, AskedNote, Door, note_key, packed
 from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import (
@@ -35,6 +42,7 @@ from sanql.account.ledger.checkpoints import NEWEST_CHECKPOINT, state_after
 from sanql.account.ledger.comparison import Comparison
 from sanql.account.ledger.erasing import TextChoice
 from sanql.account.ledger.exact_book import ExactBook, ExactClaim, ExactEntry
+from sanql.account.ledger.exact_total import joint_guarantee
 from sanql.account.ledger.going_on import GoingOn
 from sanql.account.ledger.idempotency import IdempotencyKey, KeyTaken
 from sanql.account.ledger.ledger import Ledger, RecordedNow, Reservation
@@ -166,7 +174,9 @@ __all__ = [
     "heads_given_up",
     "hindrance",
     "is_there",
+    "joint_guarantee",
     "kept_elsewhere",
+    "leak",
     "leave",
     "linked",
     "name_of_token",

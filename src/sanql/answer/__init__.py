@@ -15,7 +15,7 @@ from sanql.answer.levels import (
     noise_by_column,
     show_levels,
 )
-from sanql.answer.outer import outer_names_with_intervals, show_outer
+from sanql.answer.outer import check_outer, outer_names_with_intervals, show_outer
 from sanql.answer.post_process import Shown, arrange, run_on_cells
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "arrow_type",
     "cells_of_questions",
     "check_display",
+    "check_outer",
     "check_plain",
     "columns_with_intervals",
     "noise_by_column",

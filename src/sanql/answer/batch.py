@@ -9,6 +9,7 @@ cells.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from sanql.answer.levels import LevelCells
 from sanql.answer.reconcile import fitted
 from sanql.measurements import OTHER_GROUPS_COLUMN, NoisyCells
-from sanql.plan import BatchPlan, ReadFrom
+from sanql.plan import BatchPlan, PlannedQuestion, ReadFrom
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,8 +36,10 @@ class QuestionCells:
     shown: LevelCells
 
 
-def cells_of_questions(batch: BatchPlan, cells: LevelCells) -> tuple[QuestionCells, ...]:
-    """Return the cells of every question of a batch."""
+def cells_of_questions(
+    batch: BatchPlan, cells: LevelCells, questions: Sequence[PlannedQuestion] | None = None
+) -> tuple[QuestionCells, ...]:
+    """Return the cells of every question of a batch, or of those that can be read from it."""
     measured, shown = cells.levels, list(cells.levels)
     for plan, numbers in batch.families:
         fit = fitted(plan, [measured[number] for number in numbers])
@@ -47,7 +50,7 @@ def cells_of_questions(batch: BatchPlan, cells: LevelCells) -> tuple[QuestionCel
             LevelCells(tuple(read_cells(measured[reads.level], reads) for reads in question.reads)),
             LevelCells(tuple(read_cells(shown[reads.level], reads) for reads in question.reads)),
         )
-        for question in batch.questions
+        for question in (batch.questions if questions is None else questions)
     )
 
 

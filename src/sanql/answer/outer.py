@@ -19,10 +19,11 @@ from sanql.answer.outer_arithmetic import Ends
 from sanql.answer.outer_engine import run_on_tables
 from sanql.answer.outer_intervals import OuterIntervals
 from sanql.answer.post_process import Shown
-from sanql.compile import compile_outer
+from sanql.compile import OuterStatement, compile_outer
+from sanql.errors import Refused
 from sanql.measurements import Reals
 from sanql.policy import Column, Table
-from sanql.question import OverStatistics, Type
+from sanql.question import Field, OverStatistics, Type, walk
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,8 +58,8 @@ def show_outer(
         name: StatisticShown(each.table.num_rows, frozenset(each.intervals))
         for name, each in answers.items()
     }
-    intervals = OuterIntervals(query, facts)
-    extended, ends = intervals.extended()
+    fitting = _fitting(query, facts, tables)
+    intervals, ends = fitting.intervals, fitting.ends
     given = dict(public)
     for name, answer in answers.items():
         table = answer.table
@@ -67,9 +68,7 @@ def show_outer(
             for end, values in zip(("low", "high"), at.intervals[column], strict=True):
                 table = table.append_column(Ends.column(column, end, together), _reals(values))
         given[name] = table
-    known = {**tables, **{name: _with_ends(query.tables[name], given[name]) for name in answers}}
-    read = {name: known[name] for name in given}
-    sent = compile_outer(extended, read)
+    sent = fitting.statement
     rows = run_on_tables(sent.sql, list(sent.parameters), given, seconds)
     names = [field.name for field in query.outer.shown]
     kinds = [field.value.facts.type for field in query.outer.shown if field.value is not None]
@@ -86,12 +85,56 @@ def show_outer(
 
 
 def outer_names_with_intervals(
-    query: OverStatistics, with_intervals: Mapping[str, frozenset[str]]
+    query: OverStatistics, with_intervals: Mapping[str, frozenset[str]], tables: Mapping[str, Table]
 ) -> frozenset[str]:
     """Return which columns of an answer will have intervals, whatever the answers below it are."""
     facts = {name: StatisticShown(1, own) for name, own in with_intervals.items()}
-    _, ends = OuterIntervals(query, facts).extended()
-    return frozenset(query.outer.shown[i].name for i in ends)
+    return frozenset(query.outer.shown[i].name for i in _fitting(query, facts, tables).ends)
+
+
+def check_outer(query: OverStatistics, tables: Mapping[str, Table]) -> None:
+    """Refuse what is too long for the engine around statistics, before they are paid for."""
+    compile_outer(query.outer, {**_public(tables), **query.tables})
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A statement that the engine can take, and the columns whose intervals are in it."""
+
+    intervals: OuterIntervals
+    ends: Mapping[int, tuple[int, int]]
+    statement: OuterStatement
+
+
+def _fitting(
+    query: OverStatistics, facts: Mapping[str, StatisticShown], tables: Mapping[str, Table]
+) -> _Fitting:
+    """Return a question with its intervals; where it becomes too long, the longest are left out.
+
+    Ends are written out of the ends of what they are computed from, several times each: of a few nested
+    divisions that is a page, and of more it is a book.
+    """
+    without: frozenset[int] = frozenset()
+    while True:
+        intervals = OuterIntervals(query, facts, without)
+        extended, ends = intervals.extended()
+        own = {name: _with_ends(table, intervals) for name, table in query.tables.items()}
+        try:
+            return _Fitting(intervals, ends, compile_outer(extended, {**_public(tables), **own}))
+        except Refused:
+            if not ends:
+                raise
+            fields = query.outer.rows.fields
+            without |= {max(ends, key=lambda place: (_parts(fields[place]), place))}
+
+
+def _public(tables: Mapping[str, Table]) -> dict[str, Table]:
+    return {name: table for name, table in tables.items() if table.public}
+
+
+def _parts(field: Field) -> int:
+    """Return how many operators and columns the value of a column is made of."""
+    return sum(1 for _ in walk(field.value)) if field.value is not None else 0
 
 
 def _schema(names: list[str], kinds: list[Type]) -> pyarrow.Schema:
@@ -100,11 +143,13 @@ def _schema(names: list[str], kinds: list[Type]) -> pyarrow.Schema:
     return pa.schema([(n, arrow_type(kind)) for n, kind in zip(names, kinds, strict=True)])
 
 
-def _with_ends(table: Table, rows: pyarrow.Table) -> Table:
-    """Return a statistic's table with the columns of interval ends that it was given."""
+def _with_ends(table: Table, intervals: OuterIntervals) -> Table:
+    """Return a statistic's table with the columns of interval ends that are wanted of it."""
     own = dict(table.columns)
-    for name in rows.column_names:
-        own.setdefault(name, Column(name, "float"))
+    for column, together in sorted(intervals.wanted.get(table.name, ())):
+        for end in ("low", "high"):
+            name = Ends.column(column, end, together)
+            own.setdefault(name, Column(name, "float"))
     return Table(table.name, None, own)
 
 

@@ -49,6 +49,8 @@ def of_operator(
             return _corners("multiply", a, b)
         case "divide":
             quotient = _corners("divide", a, b)
+            if b.low == b.high:
+                return quotient
             zero = call("cast_real", integer_literal(0))
             through = call(
                 "and", call("less_equal", b.low, zero), call("greater_equal", b.high, zero)
@@ -72,8 +74,13 @@ def of_operator(
 
 
 def _corners(op: str, a: Ends, b: Ends) -> Ends:
-    ends = [call(op, x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+    # what is exact has one end, and what is written twice may become too long for the engine
+    ends = [call(op, x, y) for x in _different(a) for y in _different(b)]
     return Ends(_known("least", *ends), _known("greatest", *ends))
+
+
+def _different(ends: Ends) -> list[Expr]:
+    return [ends.low] if ends.low == ends.high else [ends.low, ends.high]
 
 
 def _known(op: str, *values: Expr) -> Expr:

@@ -1,24 +1,25 @@
 """The engine for SQL around statistics: in memory, given tables by name, with limits on time and memory.
 
 What an analyst writes around statistics may be a product of tables that never ends, and runs beside
-everybody else's questions: it is stopped, and the statistics it is about stay on record.
+everybody else's questions: it is stopped, and the statistics it is about stay on record. Each question
+has an engine for itself, whose limits are its own: what others compute just then refuses it nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from contextlib import closing
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from sanql.answer.closed_engine import closed_engine
 from sanql.engines import unavailable
 from sanql.errors import Refused
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow
 
-MEMORY = "1GB"
+MEMORY = "512MB"  # of one question, and a server runs 16 at once
 
 
 def run_on_tables(
@@ -27,14 +28,17 @@ def run_on_tables(
     """Return what SQL over these tables yields, in an engine that sees nothing else, or refuse it."""
     import duckdb
 
-    connection = _database().cursor()
-    timer = Timer(seconds, connection.interrupt)
-    timer.daemon = True
     try:
-        for name, table in tables.items():
-            connection.register(name, table)
-        timer.start()
-        return connection.sql(sql, params=parameters).to_arrow_table()
+        with closing(closed_engine(memory_limit=MEMORY)) as connection:
+            for name, table in tables.items():
+                connection.register(name, table)
+            timer = Timer(seconds, connection.interrupt)
+            timer.daemon = True
+            timer.start()
+            try:
+                return connection.sql(sql, params=parameters).to_arrow_table()
+            finally:
+                timer.cancel()
     except (duckdb.InterruptException, duckdb.OutOfMemoryException):
         raise Refused(
             "query_too_complex",
@@ -43,28 +47,3 @@ def run_on_tables(
         ) from None
     except duckdb.Error:
         raise unavailable() from None  # its words quote what it was sent
-    finally:
-        timer.cancel()
-        for name in tables:
-            connection.unregister(name)
-        connection.close()
-
-
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(
-        ":memory:",
-        config={"threads": 1, "autoload_known_extensions": False, "memory_limit": MEMORY},
-    )
-    for setting in (
-        "temp_directory = ''",  # what does not fit is refused, and written nowhere
-        "python_enable_replacements = false",
-        "error_on_division_by_zero = false",
-        "scalar_subquery_error_on_multiple_rows = false",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET GLOBAL {setting}")  # a cursor has a session of its own
-    return connection

@@ -55,9 +55,13 @@ MAPPED = frozenset(["sum", "avg", "min", "max", "lag", "lead", "first_value", "l
 class OuterIntervals:
     """Finds the intervals of a question's columns, and what columns of its statistics they need."""
 
-    def __init__(self, query: OverStatistics, shown: Mapping[str, StatisticShown]) -> None:
-        self._query = query
-        self._shown = shown
+    def __init__(
+        self,
+        query: OverStatistics,
+        shown: Mapping[str, StatisticShown],
+        without: frozenset[int] = frozenset(),
+    ) -> None:
+        self._query, self._shown, self._without = query, shown, without
         self._parts = everything_in(query.outer)
         self._sources = {
             part.slot: part for part in self._parts if isinstance(part, Scan | Derived)
@@ -70,8 +74,7 @@ class OuterIntervals:
 
     def noisy_without(self, ends: Mapping[int, object]) -> list[int]:
         """Return the columns that are noisy and have no interval."""
-        rows = self._query.outer.rows
-        width = self._query.outer.width
+        rows, width = self._query.outer.rows, self._query.outer.width
         return [i for i in range(width) if i not in ends and self._is_noisy_field(rows, i)]
 
     def extended(self) -> tuple[PublicQuery, dict[int, tuple[int, int]]]:
@@ -83,7 +86,9 @@ class OuterIntervals:
         adding = _Adding(rows)
         for index in range(outer.width):
             value = rows.fields[index].value
-            if value is None or not self._is_noisy_field(rows, index) or rows_distinct(rows):
+            if value is None or index in self._without or rows_distinct(rows):
+                continue
+            if not self._is_noisy_field(rows, index):
                 continue
             if value.facts.type not in (Type.INTEGER, Type.REAL):
                 continue

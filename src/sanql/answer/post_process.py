@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from sanql.answer.closed_engine import closed_engine
 from sanql.answer.display import AS_THEY_ARE, Display, displayed_value, labelled
 from sanql.answer.output_intervals import output_band, without_interval
 from sanql.answer.plain_rows import plain_rows
@@ -30,7 +31,6 @@ from sanql.question import (
 )
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow
 
 
@@ -269,18 +269,4 @@ def run_on_cells(sql: str, parameters: list[object], cells: pyarrow.Table) -> py
         connection.close()
 
 
-@cache
-def _database() -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(
-        ":memory:", config={"threads": 1, "autoload_known_extensions": False}
-    )
-    for setting in (
-        "python_enable_replacements = false",
-        "error_on_division_by_zero = false",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        connection.execute(f"SET GLOBAL {setting}")  # a cursor has a session of its own
-    return connection
+_database = cache(closed_engine)  # one for all: nothing is kept in it

@@ -14,7 +14,7 @@ from sanql.ask.bounded_question import whole_charge
 from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.explain import explain_noisy
 from sanql.ask.find_bounds import find_bounds, look_up_bounds, read_question
-from sanql.ask.measure import measure, recorded
+from sanql.ask.measure import RecordedCells, measure, recorded
 from sanql.ask.once import once
 from sanql.ask.over_statistics import answer_over_statistics, refuse_missing_bounds
 from sanql.ask.own_history import rebuilt_as
@@ -24,13 +24,15 @@ from sanql.ask.repeats import RepeatedAnswer
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
+from sanql.ask.shown_of_batch import shown_within_batch
 from sanql.ask.teaching import teaching
 from sanql.ask.time_steps import time_in_steps
+from sanql.ask.within_batches import within_batch
 from sanql.certificate import certify_public
 from sanql.compile import compile_public_query
 from sanql.errors import Refused
 from sanql.interrupts import noting_charges_on_interrupt
-from sanql.plan import ParsedQuestion, Plan
+from sanql.plan import Measurable, ParsedQuestion, Plan
 from sanql.question import OverStatistics, PublicQuery
 from sanql.results import Answer
 
@@ -51,7 +53,8 @@ def ask(session: Session, request: Request) -> Answer:
 def ask_with(session: Session, request: Request, publicly: Publicly[T]) -> Answer | T:
     """Return the answer to a request, and of rows of public tables what somebody else makes of them."""
     session.check_open()
-    with noting_charges_on_interrupt(), teaching(session, request.asked):
+    teaching_it = teaching(session, request.asked, request.options.epsilon)
+    with noting_charges_on_interrupt(), teaching_it:
         asking = partial(_ask, session, request, publicly)
         return once(session, request, asking, partial(rebuilt_as, session, request))
 
@@ -88,6 +91,11 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
     plan = price_question(session, request, question)
     certifying = Certifying(plan, request, question, session.profiles.now())
     cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
+    within = None if cells is not None else within_batch(session, request, question, plan)
+    if within is not None:
+        shown = shown_within_batch(session, request, within)
+        _keep(session, request, within.batch, within.cells, shown, published)
+        return shown
     if cells is None:
         check_not_empty(session, request, plan)
         if not question.paid:
@@ -95,11 +103,24 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
         fresh = request.options.fresh
         cells = measure(session, request.analyst, plan, request.said, certifying.make, fresh=fresh)
     shown = show_recorded(session, request, certifying, cells)
-    if cells.content is not None and not question.searches:
+    if not question.searches:
+        _keep(session, request, plan, cells, shown, published)
+    return shown
+
+
+def _keep(
+    session: Session,
+    request: Request,
+    plan: Measurable,
+    cells: RecordedCells,
+    shown: Answer,
+    published: int,
+) -> None:
+    """Remember an answer that was on record, so that the next repeat is looked up."""
+    if cells.content is not None:
         digest = plan.digest(session.name_of_data(cells.version))
         kept = RepeatedAnswer(digest, cells.version, cells.content, shown, published)
         session.repeats.keep(request, kept)
-    return shown
 
 
 def answer_publicly(session: Session, request: Request, query: PublicQuery) -> Answer:

@@ -1,7 +1,7 @@
 """Several questions asked together: one plan, one charge, one record, an answer to each.
 
 What fails in one of them refuses all, before anything is charged. The charge is durable before any row is
-read, and the same batch asked again is free.
+read, and the same batch asked again is free, as is one whose questions are all on record.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ from functools import partial
 from typing import TypeVar
 
 from sanql.account import AskedQuestion
-from sanql.answer import (
-    LevelCells,
-    MeasuredContent,
-    QuestionCells,
-    cells_of_questions,
-    noise_by_column,
-    show_levels,
-)
+from sanql.answer import LevelCells
 from sanql.ask.answer import Publicly, answer_publicly
-from sanql.ask.batch import BatchRequest, PlannedBatch, naming_question, plan_of_batch
+from sanql.ask.batch import (
+    BatchRequest,
+    PlannedBatch,
+    naming_question,
+    plan_of_batch,
+    plans_of_batch,
+)
+from sanql.ask.each_on_record import each_on_record
 from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.measure import RecordedCells, measure, recorded
 from sanql.ask.once import once
 from sanql.ask.own_history import naming_what_changed, not_as_it_was
 from sanql.ask.price import check_least_price
 from sanql.ask.rehearse import rehearse
-from sanql.ask.request import Request
 from sanql.ask.session import Session
-from sanql.certificate import certify
+from sanql.ask.shown_of_batch import shown_of_batch
 from sanql.interrupts import noting_charges_on_interrupt
-from sanql.plan import BatchPlan, Plan, as_chosen
-from sanql.results import Answer, Certificate
+from sanql.results import Answer
 
 T = TypeVar("T")
 
@@ -74,9 +72,14 @@ def _rebuilt(
         epsilon, delta = note.within.epsilon, note.within.delta
         price = replace(batch.price, epsilon=epsilon, delta=delta)
         batch = replace(batch, price=price)
-        planned, content = plan_of_batch(session, batch), session.ledger.questions.answer(asked)
-        plan, name = planned.plan, session.name_of_data(note.version)
-        if plan is None or content is None or plan.digest(name) != asked.question:
+        content, name = session.ledger.questions.answer(asked), session.name_of_data(note.version)
+        for planned in plans_of_batch(session, batch):
+            plan = planned.plan
+            if plan is not None and plan.digest(name) == asked.question:
+                break
+        else:
+            raise not_as_it_was(asked.number)
+        if content is None:
             raise not_as_it_was(asked.number)
         found = RecordedCells(LevelCells.from_bytes(content, plan), note.version, cached=True)
         private = _all_shown(session, batch, planned, found)
@@ -113,6 +116,10 @@ def _answer_privately(
         raise rehearse(session, batch.analyst, [plan], batch.said, fresh=fresh)
     found = recorded(session, batch.analyst, plan, fresh=fresh)
     if found is None:
+        each = each_on_record(session, batch, planned)
+        if each is not None:
+            answers = [one.answer(session) for one in each]
+            return dict(zip(planned.places, answers, strict=True))
         for number, question in zip(planned.places, plan.questions, strict=True):
             with naming_question(number):
                 check_not_empty(session, batch.requests[number], question.plan)
@@ -125,64 +132,7 @@ def _all_shown(
     session: Session, batch: BatchRequest, planned: PlannedBatch, found: RecordedCells
 ) -> dict[int, Answer]:
     assert planned.plan is not None  # noqa: S101  (there are cells)
-    cells = cells_of_questions(planned.plan, found.cells)
-    return {
-        number: _shown(session, batch, planned, place, found, cells[place])
-        for place, number in enumerate(planned.places)
-    }
-
-
-def _shown(
-    session: Session,
-    batch: BatchRequest,
-    planned: PlannedBatch,
-    place: int,
-    found: RecordedCells,
-    cells: QuestionCells,
-) -> Answer:
-    """Return the answer to one question of a batch, from its part of the noisy cells."""
-    assert planned.plan is not None  # noqa: S101  (there are cells)
-    request = batch.requests[planned.places[place]]
-    plan = as_chosen(planned.plan.questions[place].plan, cells.measured.levels)
-    confidence, display = request.options.confidence, request.display
-    shown = show_levels(plan, cells.measured, confidence, display, adjusted=cells.shown)
-    kept = found.remaining
-    return Answer(
-        content=MeasuredContent(shown.table, shown.intervals),
-        confidence=confidence,
-        noise=noise_by_column(plan),
-        charge=planned.plan.charge,
-        remaining=session.balances(batch.analyst) if kept is None else kept,
-        certificate=_certificate(session, planned.plan, place, request, plan),
-        cached=found.cached,
-        without_interval=shown.without,
-        version=found.version,
-        batch=planned.plan.answers,
+    answers = shown_of_batch(
+        session, [batch.requests[number] for number in planned.places], planned.plan, found
     )
-
-
-def _certificate(
-    session: Session, plan: BatchPlan, place: int, request: Request, measured: Plan
-) -> Certificate:
-    """Return the certificate of one answer of a batch: its claim is that of all of them together.
-
-    `measured` is the question's plan with what was chosen privately.
-    """
-    question = plan.questions[place]
-    words = [
-        *request.display.in_words(),
-        f"measured as one of {plan.answers} questions of a batch: epsilon and delta are those of all its "
-        "answers together, and of each of them",
-    ]
-    if any(reads.cells > 1 for reads in question.reads):
-        words.append(
-            "numbers are added up from the noisy cells of a finer grouping that another question of the "
-            "batch asks for: the same rows of a unit count in both"
-        )
-    if any(reads.level in numbers for _, numbers in plan.families for reads in question.reads):
-        words.append(
-            "rows, values and sums that add up over questions of the batch are fitted to each other "
-            "(weighted least squares); an interval is that of the number as measured, widened to hold "
-            "the number shown"
-        )
-    return certify(measured, tuple(words), session.profiles.now())
+    return dict(zip(planned.places, answers, strict=True))

@@ -80,7 +80,13 @@ def _shown(session: Session, analyst: str, plan: ExactPlan, released: Released) 
     ledger, table = session.ledger, session.tables[plan.exact.table]
     as_of = ledger.exact.version_of(released.entry)
     balances = session.balances(analyst)
-    return exact_answer(plan, table, released, ledger.exact.entries(), balances, as_of)
+    certificate = certificate_of(
+        released.entry.claim,
+        ledger.exact.entries(),
+        differences_from_sql(plan),
+        session.policy.exact_together,
+    )
+    return exact_answer(plan, table, released, certificate, balances, as_of)
 
 
 def explain_exactly(
@@ -95,15 +101,21 @@ def explain_exactly(
         if entry is not None and entry.refusal is not None:
             raise cells_too_small(exact)
         claim = entry.claim if entry is not None else certified_claim(exact, *known_as)
+        ledger.exact.check_together(claim)
         return ExactExplanation(
             declaration=exact.name,
             cells=exact.cells.count,
-            certificate=certificate_of(claim, ledger.exact.entries(), differences_from_sql(plan)),
+            certificate=certificate_of(
+                claim,
+                ledger.exact.entries(),
+                differences_from_sql(plan),
+                session.policy.exact_together,
+            ),
             cached=entry is not None and entry.answer is not None,
             statement=compile_exact_release(
                 exact, session.tables[exact.table], session.description
             ),
-            noise=_with_noise(request, exact.accept.epsilon, explain_noisy),
+            noise=_with_noise(request, exact.accept.epsilon or EPSILON_COMPARED, explain_noisy),
         )
 
 
@@ -129,7 +141,7 @@ def _noise_instead(
         if not refused.code.startswith("exact_"):
             raise
         accepted = [exact.accept.epsilon for exact in session.policy.exact.values()]
-        epsilon = max(accepted, default=EPSILON_COMPARED)
+        epsilon = max(accepted, default=EPSILON_COMPARED) or EPSILON_COMPARED
         noise = _with_noise(request, epsilon, explain_noisy)
         raise (refused.adding(noise) if noise else refused) from None
 
@@ -141,6 +153,7 @@ def _with_noise(request: Request, epsilon: Fraction, explain_noisy: ExplainNoisy
         explained = explain_noisy(noisy)
     except Refused:
         return ""
-    widths = [f"{column.column} {column.in_words()}" for column in explained.expected]
+    of_noise = explained.certificate.of_noise
+    widths = [f"{column.column} {column.in_words(of_noise)}" for column in explained.expected]
     what = f" gives {', '.join(widths)}" if widths else " answers it"
     return f"with noise, epsilon {float(epsilon):g}{what}, whatever the adversary knows"

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from itertools import chain
 
 from sanql.account import Asked, Door, IdempotencyKey
 from sanql.answer import check_display, check_plain
 from sanql.ask.bounded_question import BoundedQuestion
+from sanql.ask.earlier_batches import BATCH
 from sanql.ask.find_bounds import read_question
 from sanql.ask.measure import recorded
-from sanql.ask.own_history import BATCH
-from sanql.ask.price import known_units, outline_question, suited_to_known
+from sanql.ask.price import outline_question, suited_to_known
 from sanql.ask.request import Request, check_key, read_request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
@@ -24,6 +26,7 @@ from sanql.options import AnswerOptions, read_options
 from sanql.parse import Parameters, QuestionText
 from sanql.plan import (
     BatchPlan,
+    KnownUnits,
     Outline,
     check_selection_delta,
     default_delta,
@@ -31,6 +34,7 @@ from sanql.plan import (
 )
 from sanql.policy import Budget
 from sanql.question import PublicQuery
+from sanql.question_texts import joined_questions
 
 QUESTIONS_MAX = 200
 _OF_ALL = ("epsilon", "delta", "fresh")  # what is said once, of all questions
@@ -58,7 +62,7 @@ class BatchRequest:
         options = {name: to_plain(value) for name, value in self.typed.items()}
         key, texts = self.idempotency_key, [each.text for each in asked]
         return Asked(
-            ";\n".join(each.text.strip().rstrip(";") for each in asked),
+            joined_questions(each.text for each in asked),
             parameters if any(given is not None for given in parameters) else None,
             options,
             "; ".join(each.normalised for each in asked),
@@ -74,12 +78,13 @@ class BatchRequest:
 class PlannedBatch:
     """A batch that has been read: the questions over private tables with their plan, the others as rows.
 
-    `places` are those of the planned questions among all.
+    `places` are those of the planned questions among all, and `asked` the questions as they were read.
     """
 
     public: Mapping[int, PublicQuery]
     places: tuple[int, ...]
     plan: BatchPlan | None
+    asked: Mapping[int, BoundedQuestion] = field(default_factory=dict)
 
 
 def read_batch(
@@ -139,7 +144,22 @@ def naming_question(number: int) -> Iterator[None]:
 
 
 def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
-    """Return the questions of a batch planned together; what can be refused is refused here."""
+    """Return the questions of a batch planned together; what can be refused is refused here.
+
+    Where it is on record, it is planned as it was then.
+    """
+    plans = plans_of_batch(session, batch)
+    first = next(plans)
+    if batch.price.fresh or first.plan is None:
+        return first
+    for planned in chain([first], plans):
+        if planned.plan and recorded(session, batch.analyst, planned.plan) is not None:
+            return planned
+    return first
+
+
+def plans_of_batch(session: Session, batch: BatchRequest) -> Iterator[PlannedBatch]:
+    """Yield the questions of a batch planned together by what is known now, and by what was before."""
     asked: dict[int, BoundedQuestion] = {}
     outlines: dict[int, Outline] = {}
     public: dict[int, PublicQuery] = {}
@@ -155,22 +175,42 @@ def plan_of_batch(session: Session, batch: BatchRequest) -> PlannedBatch:
             asked[number] = BoundedQuestion(parsed.question, parsed.tables)
             outlines[number] = outline_question(session, request, asked[number])
     if not outlines:
-        return PlannedBatch(public, (), None)
+        yield PlannedBatch(public, (), None)
+        return
     free = all(outlined.free for outlined in outlines.values())
     epsilon = Fraction(1) if free else _epsilon(batch)
-    delta, known = _delta(session, batch, outlines, epsilon), known_units(session)
-    plan = plan_batch(list(outlines.values()), epsilon, delta)
-    if known and (batch.price.fresh or recorded(session, batch.analyst, plan) is None):
-        each_price = Budget(epsilon / len(outlines), delta)
-        outlines = {
-            n: suited_to_known(session, batch.requests[n], asked[n], each, known, each_price)
-            for n, each in outlines.items()
-        }
-        plan = plan_batch(list(outlines.values()), epsilon, delta)
+    delta = _delta(session, batch, outlines, epsilon)
+    now, *earlier = session.profiles.known_units()
+    planned = partial(_planned, session, batch, public, asked, outlines, Budget(epsilon, delta))
+    yield planned(now)
+    for known in earlier:
+        try:
+            before = planned(known)
+        except Refused:  # as it was planned then it may be too dear for an account by now
+            continue
+        yield before
+
+
+def _planned(
+    session: Session,
+    batch: BatchRequest,
+    public: Mapping[int, PublicQuery],
+    asked: Mapping[int, BoundedQuestion],
+    outlines: Mapping[int, Outline],
+    within: Budget,
+    known: Mapping[str, KnownUnits],
+) -> PlannedBatch:
+    """Return the questions of a batch planned together at a price, by what is known of units."""
+    each_price = Budget(within.epsilon / len(outlines), within.delta)
+    suited = [
+        suited_to_known(session, batch.requests[number], asked[number], each, known, each_price)
+        for number, each in outlines.items()
+    ]
+    plan = plan_batch(suited, within.epsilon, within.delta)
     for number, planned in zip(outlines, plan.questions, strict=True):
         with naming_question(number):
             check_display(planned.plan, batch.requests[number].display)
-    return PlannedBatch(public, tuple(outlines), plan)
+    return PlannedBatch(public, tuple(outlines), plan, asked)
 
 
 def _bounds_needed(column: str) -> Refused:

@@ -26,13 +26,17 @@ from sanql.engines import (
     Pool,
     Progress,
     Trials,
+    check_no_snapshot,
     describe,
     engine_of,
     first_fingerprint,
     is_prepared,
+    key_file,
     open_layout,
     prepare,
+    prepare_encrypted,
     spread_layout,
+    spread_on_cluster,
     unavailable,
 )
 from sanql.errors import LedgerError, PolicyError, Refused
@@ -169,11 +173,12 @@ class Data:
             self._opened = OpenVersion(version, stamped.hashes, prepared, workers, trials)
             return self._opened
 
-    def prepare(self, buckets: int | None = None) -> PreparedSource:
+    def prepare(self, buckets: int | None = None, *, here: bool = False) -> PreparedSource:
         """Return the copy of the newest version that questions run on, made if there is none.
 
-        A database is then copied too, although it may be read where it is. For a cluster the copy is
-        spread over so many buckets, and these are what is returned.
+        A database is then copied too, although it may be read where it is. For a cluster there are so
+        many buckets, which its executors write from files; of a database, and where it is to be done
+        `here`, this machine makes a copy and spreads it.
         """
         if self._ledger.scratch:
             raise never_releases()
@@ -183,18 +188,54 @@ class Data:
             stamped, formerly = self._look(source)
             check_same_files(site, stamped.stamp)
             self._check(stamped, formerly)
+            if key_file(self._policy.engine) is not None:
+                return self._encrypted(source, stamped, looked_through=True)
+            if self._policy.engine.spark is not None and not source.in_place and not here:
+                self._spread_there(source, stamped, buckets)
+                return self._prepare(source, stamped)
             copy = self._copied(source, stamped, copied=True)
             if self._policy.engine.spark is None:
                 return copy
             spread_layout(self._policy, copy, stamped, buckets, self._progress)
             return self._prepare(source, stamped)
 
+    def _spread_there(self, source: Source, stamped: Stamped, buckets: int | None) -> None:
+        """Have the executors of a cluster write the layout."""
+        known = self._described[1] if self._described is not None else None
+        spread_on_cluster(
+            self._policy,
+            source,
+            stamped,
+            self._stamps,
+            buckets,
+            self._progress,
+            known,
+            self._engine,
+        )
+
     def _prepare(self, source: Source, stamped: Stamped) -> PreparedSource:
         """Return what questions run on: the layout of a cluster is there already, or is refused."""
+        if key_file(self._policy.engine) is not None:
+            return self._encrypted(source, stamped)
         if self._policy.engine.spark is None:
             return self._copied(source, stamped)
         known = self._described[1] if self._described is not None else None
         return open_layout(self._policy, source, stamped, known, self._engine)
+
+    def _encrypted(
+        self, source: Source, stamped: Stamped, *, looked_through: bool = False
+    ) -> PreparedSource:
+        known = self._described[1] if self._described is not None else None
+        return prepare_encrypted(
+            self._policy,
+            source,
+            stamped,
+            self._stamps,
+            self._progress,
+            known,
+            self._engine,
+            looked_through=looked_through,
+        )
 
     def _copied(self, source: Source, stamped: Stamped, *, copied: bool = False) -> PreparedSource:
         known = self._described[1] if self._described is not None else None
@@ -240,6 +281,7 @@ class Data:
         if self._ledger.scratch:
             raise never_releases()
         with self._lock:
+            check_no_snapshot(self._policy)
             take_snapshot(self._policy, self._ledger.owner.holder_now)
             source = locate(self._policy)
             self._admit(source)

@@ -20,6 +20,7 @@ from sanql.ask.rehearse import is_rehearsed
 from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
+from sanql.ask.within_batches import within_batch
 from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import BudgetExceeded
 from sanql.plan import Plan
@@ -30,7 +31,7 @@ from sanql.results import ExactExplanation, Explanation
 def explain_request(session: Session, request: Request) -> Explanation | ExactExplanation:
     """Return the explanation of a noisy or exact answer; a refusal names a question that would pass."""
     session.check_open()
-    with teaching(session, request.asked):
+    with teaching(session, request.asked, request.options.epsilon):
         if request.options.exact:
             return explain_exactly(session, request, partial(explain_noisy, session))
         return explain_noisy(session, request)
@@ -73,6 +74,9 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
     whole = whole_charge(question, plan)
     cached = recorded(session, analyst, plan, fresh=request.options.fresh) is not None
     cached = cached or is_rehearsed(session, analyst, plan)
+    within = None if cached else within_batch(session, request, question, plan)
+    if within is not None:
+        plan, whole, cached = within.plan, within.plan.charge, True
     if not cached:
         check_not_empty(session, request, plan)
         check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
@@ -88,6 +92,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
         after=session.ledger.balances_after(analyst, whole),
         raised=is_at_least_price(session.policy, request, plan),
         profiles=session.profiles.now(),
+        rows_guessed=request.options.rows_guessed,
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from sanql.account import Balance, Charge, epsilon_upper
 from sanql.answer import Display, widened_half_width
 from sanql.ask.bounded_question import BoundedQuestion, whole_charge, with_bounds_certified
+from sanql.ask.rows_expected import rows_expected
 from sanql.certificate import certify, certify_public
 from sanql.kernel import Statement
+from sanql.measurements import Measured
 from sanql.mechanisms import appearance_probability
 from sanql.plan import (
     Level,
@@ -24,7 +27,6 @@ from sanql.results import LEAST_PRICE, Expected, Explanation, LevelExplained
 from sanql.statistics import DistinctOf
 
 GROUP_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-ROWS_ASSUMED = 1000  # for averages, whose exactness depends on how many rows they are over
 
 
 def explanation_of(
@@ -39,6 +41,7 @@ def explanation_of(
     after: tuple[Balance, ...] | None,
     raised: bool,
     profiles: Mapping[str, Profile],
+    rows_guessed: int | None,
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = plan.several
@@ -49,11 +52,12 @@ def explanation_of(
         fits=fits,
         cached=cached,
         confidence=confidence,
-        expected=expected_of(plan, confidence, display),
+        expected=expected_of(plan, confidence, display, profiles, rows_guessed),
         hidden=() if several else tuple(hidden_groups(plan.levels[0])),
         certificate=with_bounds_certified(certificate, plan, question),
         statement=all_statements(statements),
         notes=(
+            *keys_need(plan),
             *display.in_words(),
             *certificate.rows_left_out,
             *([f"the accuracy is had for {LEAST_PRICE}"] if raised else ()),
@@ -107,11 +111,18 @@ def _levels(plan: Plan, statements: tuple[Statement, ...]) -> list[LevelExplaine
     ]
 
 
-def expected_of(plan: Plan, confidence: Fraction, display: Display) -> tuple[Expected, ...]:
+def expected_of(
+    plan: Plan,
+    confidence: Fraction,
+    display: Display,
+    profiles: Mapping[str, Profile],
+    rows_guessed: int | None,
+) -> tuple[Expected, ...]:
     """Return how exact each noisy column will be."""
     expected = []
     for number, level in enumerate(plan.levels):
         name = f" in {plan.names[number]}" if plan.several else ""
+        over = rows_expected(level, profiles, rows_guessed)
         for output in level.query.outputs:
             if not isinstance(output.expression, AggregateRef):
                 continue
@@ -119,8 +130,8 @@ def expected_of(plan: Plan, confidence: Fraction, display: Display) -> tuple[Exp
             estimate = level.estimates[index]
             if not estimate.has_interval:
                 continue
-            width = half_width(level, index, confidence, ROWS_ASSUMED)
-            assumed = f" if the group has {ROWS_ASSUMED:,} rows" if estimate.needs_rows else ""
+            width = half_width(level, index, confidence, over.rows)
+            assumed = over.in_words if estimate.needs_rows else ""
             note = estimate.width_in or assumed
             note += _near_threshold(level, index) + _by_choice(level, index, confidence)
             reach = widened_half_width(level, index, display, width or Fraction(0))
@@ -155,6 +166,19 @@ def _by_choice(level: Level, index: int, confidence: Fraction) -> str:
         f" if {estimate.choices[-1]:,} values of a unit count, and ± {least:,} if one does; how many is "
         "chosen privately"
     )
+
+
+def keys_need(plan: Plan) -> Iterator[str]:
+    """Yield with how many units a key appears as often as not, of each level that selects its keys."""
+    for number, level in enumerate(plan.levels):
+        selection, threshold = level.selection, level.priced.threshold
+        if selection is None or threshold is None or level.outline.free:
+            continue
+        where = f" in {plan.names[number]}" if plan.several else ""
+        units = math.ceil(threshold * selection.grid)
+        others = "; of units that are in g groups each it needs √g times as many"
+        by_weights = others if selection.kind is Measured.KEY_WEIGHTS else ""
+        yield f"a key{where} appears as often as not with {units:,} units{by_weights}"
 
 
 def hidden_groups(level: Level) -> list[tuple[int, float]]:

@@ -35,7 +35,8 @@ from sanql.plan import (
 
 def read_question(session: Session, request: Request) -> ParsedQuestion:
     """Return the parsed question of a request, and the columns whose bounds must be found for it."""
-    return parse_guessing_bounds(partial(parse, request.asked), session.tables)
+    parse_over = partial(parse, request.asked)
+    return parse_guessing_bounds(parse_over, session.tables, session.public_ranges.read)
 
 
 def find_bounds(session: Session, request: Request, parsed: ParsedQuestion) -> BoundedQuestion:
@@ -71,7 +72,6 @@ def look_up_bounds(
     """
     if not parsed.bounds_needed:
         return BoundedQuestion(parsed.question, parsed.tables)
-    declared = session.tables
     about = known_as or session.data.known_as()
     found: list[FoundBounds] = []
     missing: list[BoundsSearch] = []
@@ -85,7 +85,7 @@ def look_up_bounds(
     ends: Mapping[QualifiedColumn, Ends] = {
         bounds.search.place: bounds.ends for bounds in found
     } | {wanted.place: _guess(session, wanted.place, width) for wanted in missing}
-    tables = with_bounds(declared, ends)
+    tables = with_bounds(parsed.tables, ends)
     with naming_found_bounds(found):
         return BoundedQuestion(parse(request.asked, tables), tables, tuple(found), tuple(missing))
 

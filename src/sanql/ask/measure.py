@@ -17,7 +17,7 @@ from sanql.ask.data import OpenVersion
 from sanql.ask.rehearse import rehearse
 from sanql.ask.session import Session
 from sanql.ask.time_steps import time_in_steps
-from sanql.compile import ReleasedAnswer, compile_plan, rows_given
+from sanql.compile import SQL_LENGTH_MAX, ReleasedAnswer, compile_plan, rows_given
 from sanql.engines import Lease, unavailable
 from sanql.errors import Unavailable
 from sanql.interrupts import cancelled, charging, is_cancelled, stoppable
@@ -26,6 +26,9 @@ from sanql.measurements import NoisyCells
 from sanql.mechanisms import Sampler
 from sanql.noise import NoiseStage
 from sanql.plan import Measurable
+
+_SENT_MAX = 16 * SQL_LENGTH_MAX
+"""What is written for the data as they lie is no more times as long as for their names and types."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,12 @@ def measure(
         if known is not None:
             return known
         before = [reading(number, None) for number in range(len(plan.levels))]
+        pairs = list(zip(plan.levels, before, strict=True))
+        for level, released in pairs:  # what is too long is so by names and types, however rows lie
+            compile_plan(level, session.description, 0, released)
         sent = [
-            compile_plan(level, opened.source, session.sampler.secret(), released)
-            for level, released in zip(plan.levels, before, strict=True)
+            compile_plan(level, opened.source, session.sampler.secret(), released, _SENT_MAX)
+            for level, released in pairs
         ]
         for level, statement, released in zip(plan.levels, sent, before, strict=True):
             opened.trials.check(level, statement, released)

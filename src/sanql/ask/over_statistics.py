@@ -22,6 +22,7 @@ from sanql.answer import (
     Shown,
     cells_of_questions,
     check_display,
+    check_outer,
     columns_with_intervals,
     outer_names_with_intervals,
     show_levels,
@@ -94,6 +95,7 @@ def plan_statistics(
     """Return the statistics of a question planned together; what can be refused is refused here."""
     _check_options(request)
     tables = {**session.tables, **query.tables}
+    check_outer(query, session.tables)
     # what is shown of all is said once, and rounded as it is shown: a later stage reads them as they are
     outlines = [
         [
@@ -181,7 +183,7 @@ def names_with_intervals(
         statistic.name: columns_with_intervals(question.plan, confidence, request.display)
         for statistic, question in plan.questions
     }
-    return outer_names_with_intervals(query, own)
+    return outer_names_with_intervals(query, own, session.tables)
 
 
 def public_tables(

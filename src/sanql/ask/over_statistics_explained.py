@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from sanql.account import epsilon_upper
-from sanql.answer import Display
 from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.explanation import all_statements, expected_of, hidden_groups
 from sanql.ask.measure import recorded
@@ -19,6 +17,7 @@ from sanql.ask.session import Session
 from sanql.compile import compile_plan
 from sanql.errors import BudgetExceeded
 from sanql.plan import Plan, StagedPlan
+from sanql.profile import Profile
 from sanql.question import AggregateRef, OverStatistics
 from sanql.results import Expected, Explanation, LevelExplained
 
@@ -56,7 +55,7 @@ def explain_over_statistics(
         fits=cached or _fits(session, analyst, plan),
         cached=cached,
         confidence=request.options.confidence,
-        expected=tuple(_expected(plan, request.options.confidence, request.display)),
+        expected=tuple(_expected(plan, request, session.profiles.now())),
         hidden=levels[0].hidden if len(levels) == 1 else (),
         certificate=certificate,
         statement=all_statements(sent),
@@ -66,12 +65,15 @@ def explain_over_statistics(
     )
 
 
-def _expected(plan: StagedPlan, confidence: Fraction, display: Display) -> Iterator[Expected]:
+def _expected(
+    plan: StagedPlan, request: Request, profiles: Mapping[str, Profile]
+) -> Iterator[Expected]:
     """Yield how exact each statistic will be, by what it is: the SQL around them comes after."""
+    confidence, guessed = request.options.confidence, request.options.rows_guessed
     for number, (_, question) in enumerate(plan.questions, 1):
         called = _texts(question.plan)
         which = f" in statistic {number}" if plan.answers > 1 else ""
-        for each in expected_of(question.plan, confidence, display):
+        for each in expected_of(question.plan, confidence, request.display, profiles, guessed):
             yield replace(each, column=f"{called.get(each.column, each.column)}{which}")
 
 

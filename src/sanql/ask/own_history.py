@@ -14,10 +14,11 @@ from dataclasses import replace
 from sanql.account import Asked, AskedNote, AskedQuestion, Door
 from sanql.answer import LevelCells
 from sanql.ask.answer_exactly import recorded_exactly
+from sanql.ask.earlier_batches import BATCH
 from sanql.ask.find_bounds import look_up_bounds, read_question
 from sanql.ask.measure import RecordedCells
 from sanql.ask.over_statistics import plan_statistics, public_tables, show_over_statistics
-from sanql.ask.price import known_units, price_with
+from sanql.ask.price import price_with
 from sanql.ask.request import Request, read_request
 from sanql.ask.session import Session
 from sanql.ask.shown_answer import Certifying, show_recorded
@@ -26,9 +27,6 @@ from sanql.errors import Refused
 from sanql.parse import QuestionText
 from sanql.question import OverStatistics
 from sanql.results import Answer, HistoryEntry
-
-BATCH = "batch of"
-"""How the purpose of a charge begins that is for several questions asked together."""
 
 ENTRIES_MAX = 1000
 """How many entries are listed at once, at most."""
@@ -177,12 +175,13 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
     epsilon = note.within.epsilon + question.epsilon_of_bounds
     options = replace(request.options, epsilon=epsilon, delta=note.within.delta)
     request = replace(request, options=options)
-    plans = [price_with(session, request, question, known) for known in (known_units(session), {})]
-    same = [plan for plan in plans if plan.digest(session.name_of_data(version)) == asked.question]
-    content = session.ledger.questions.answer(asked)
-    if content is None or not same:
+    plans = (
+        price_with(session, request, question, known) for known in session.profiles.known_units()
+    )
+    name, content = session.name_of_data(version), session.ledger.questions.answer(asked)
+    plan = next((plan for plan in plans if plan.digest(name) == asked.question), None)
+    if content is None or plan is None:
         raise not_as_it_was(asked.number)
-    plan = same[0]
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
     return show_recorded(
         session, request, Certifying(plan, request, question, session.profiles.now()), cells

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -41,15 +42,18 @@ from sanql.policy import Budget, ColumnUnit, Policy, Table
 def price_question(session: Session, request: Request, question: BoundedQuestion) -> Plan:
     """Return the plan of a question at its price; everything that can be refused is refused here.
 
-    What was measured before there was a profile is on record under norms that a rule chose, and is found
-    there.
+    What was measured before there was a profile, or before more was known by one, is on record under
+    other norms, and is found there.
     """
-    known = known_units(session)
-    plan = price_with(session, request, question, known)
-    if known and not request.options.fresh:
-        by_rule = price_with(session, request, question, {})
-        if by_rule != plan and recorded(session, request.analyst, by_rule) is not None:
-            return by_rule
+    now, *earlier = session.profiles.known_units()
+    plan = price_with(session, request, question, now)
+    if not earlier or request.options.fresh or recorded(session, request.analyst, plan) is not None:
+        return plan
+    for known in earlier:
+        with suppress(Refused):  # as it was planned then it may be too dear for an account by now
+            before = price_with(session, request, question, known)
+            if before != plan and recorded(session, request.analyst, before) is not None:
+                return before
     return plan
 
 
@@ -129,20 +133,10 @@ def outline_question(
     _check_unit(outlined.table, request.options.privacy_unit_column)
     _check_groups(outlined.table, request.options.max_groups_contributed)
     _check_rows(outlined.table, request.options.max_rows_contributed)
+    _check_values(outlined.table, request.options.max_values_contributed)
     for level in outlined.levels:
         check_strategy(level.keys, request.options.group_selection_strategy)
     return outlined
-
-
-def known_units(session: Session) -> dict[str, KnownUnits]:
-    """Return what profiles of the newest version of the data know of units, by table."""
-    found = {}
-    for name in session.profiles.now():
-        profile = session.profiles.of_newest(name)
-        known = None if profile is None else profile.known_units
-        if known is not None:
-            found[name] = known
-    return found
 
 
 def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:
@@ -242,7 +236,8 @@ def check_least_price(policy: Policy, charge: Charge, apart: Fraction = Fraction
 
 def _check_unit(table: Table, named: str | None) -> None:
     unit = getattr(table.unit, "column", None)
-    if named is not None and (unit is None or named.lower() != unit.lower()):
+    column = None if named is None else named.rpartition(".")[2]  # `people.id` is id
+    if column is not None and (unit is None or column.lower() != unit.lower()):
         raise Refused(
             "unit_differs",
             f"privacy_unit_column={named} is not the privacy unit of {table.name}",
@@ -274,5 +269,19 @@ def _check_rows(table: Table, asked: int | None) -> None:
             "rows_above_policy",
             f"max_rows_contributed = {asked} is more than the {most} rows of one unit that the policy "
             f"lets count in {table.name}",
+            f"ask with at most {most}, or leave it out",
+        )
+
+
+def _check_values(table: Table, asked: int | None) -> None:
+    """Refuse more values than a unit has rows that the policy lets count, as for rows themselves."""
+    most = table.rows_per_unit_max
+    if asked is None or most is None or not isinstance(table.unit, ColumnUnit):
+        return
+    if asked > most:
+        raise Refused(
+            "values_above_policy",
+            f"max_values_contributed = {asked} is more than the {most} rows of one unit that the policy "
+            f"lets count in {table.name}, each of which has one value",
             f"ask with at most {most}, or leave it out",
         )

@@ -24,6 +24,12 @@ def schema_of(session: Session) -> Schema:
 
 def _table(table: Table, profile: Profile | None) -> SchemaTable:
     limits = {name: getattr(table, name) for name in _LIMITS}
+    second = table.second
+    if second is not None:
+        limits = {
+            f"rows_per_group_max ({table.kind})": table.rows_per_group_max,
+            f"rows_per_group_max ({second.kind})": second.rows_per_group_max,
+        }
     return SchemaTable(
         table.name,
         table.public,

@@ -10,9 +10,12 @@ from typing import Self
 
 from sanql.account import Balance, Ledger, account_terms
 from sanql.ask.data import Data
+from sanql.ask.earlier_batches import EarlierBatches
 from sanql.ask.profiles import Profiles
+from sanql.ask.public_ranges import PublicRanges
 from sanql.ask.repeats import Repeats
 from sanql.catalog import Description
+from sanql.engines import check_no_snapshot
 from sanql.errors import Refused
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Budget, Policy, Table, load
@@ -36,12 +39,14 @@ class Session:
         policy = policy if isinstance(policy, Policy) else load(policy)
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
-        take_first_snapshot(policy)
+        take_first_snapshot(policy, check_no_snapshot)
         self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
         self.ledger.call_before_charges(self._claim)
         self.data = Data(policy, self.ledger, progress)
         self.repeats = Repeats(self.ledger)
+        self.earlier_batches = EarlierBatches(self.ledger)
         self.profiles = Profiles(self)
+        self.public_ranges = PublicRanges(self)
         self._claim_held = HeldClaim(self.ledger, policy)
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._tables: tuple[object, Mapping[str, Table]] = self, {}

@@ -10,7 +10,9 @@ from functools import lru_cache
 from sanql.account import packed, total_charge
 from sanql.answer import MeasuredContent, noise_by_column, show_levels
 from sanql.ask.bounded_question import BoundedQuestion, with_bounds_certified
+from sanql.ask.helping_epsilon import AnswerPriced
 from sanql.ask.measure import RecordedCells
+from sanql.ask.nothing_told import nothing_told
 from sanql.ask.price import is_at_least_price
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -66,6 +68,8 @@ def show_recorded(
     certifying = certifying.of(cells)
     plan = certifying.plan
     shown = show_levels(plan, cells.cells, request.options.confidence, request.display)
+    options = request.options
+    asked = AnswerPriced(plan, options.confidence, certifying.profiles, options.rows_guessed)
     return Answer(
         content=MeasuredContent(shown.table, shown.intervals),
         confidence=request.options.confidence,
@@ -75,6 +79,7 @@ def show_recorded(
         certificate=certifying.certificate,
         cached=cells.cached,
         without_interval=shown.without,
+        nothing_told=nothing_told(plan, shown, asked),
         version=cells.version,
         raised=is_at_least_price(session.policy, request, plan),
     )

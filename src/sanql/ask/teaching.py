@@ -17,16 +17,19 @@ from sanql.teach import teach
 
 
 @contextmanager
-def teaching(session: Session, asked: QuestionText) -> Iterator[None]:
-    """Add to a refusal the nearest question that would be answered."""
+def teaching(
+    session: Session, asked: QuestionText, epsilon: Fraction | None = None
+) -> Iterator[None]:
+    """Add to a refusal the nearest question that would be answered; where price decides, at this one."""
     try:
         yield
     except Refused as refused:
-        accept = partial(_accept, session)
+        decides = epsilon is not None and refused.code == "noise_too_large"
+        accept = partial(_accept, session, epsilon if decides and epsilon else Fraction(1))
         raise teach(refused, asked, with_guessed_bounds(session.tables), accept) from None
 
 
-def _accept(session: Session, question: Question) -> None:
+def _accept(session: Session, epsilon: Fraction, question: Question) -> None:
     """Plan a question as if it had been asked; refuse what would be refused."""
     if isinstance(question.query, PublicQuery):
         compile_public_query(question.query, session.description, session.tables)
@@ -37,5 +40,5 @@ def _accept(session: Session, question: Question) -> None:
             outline(statistic.query, tables, session.policy.neighbours)
         return
     outlined = outline(question.private, session.tables, session.policy.neighbours)
-    for level in price(outlined, Fraction(1), Fraction(1, 10**9)).levels:
+    for level in price(outlined, epsilon, Fraction(1, 10**9)).levels:
         compile_plan(level, session.description, secret=0)

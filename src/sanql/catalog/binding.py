@@ -62,14 +62,16 @@ class BoundTable:
     reference: UnitReference | None = None
 
     def copied(self) -> CopiedTable:
-        """Return how the table is copied; one of which only rows are counted still needs a column."""
+        """Return how the table is copied; one of which only rows are counted still needs a column.
+
+        Its segments are named by their places.
+        """
+        segments = tuple(map(str, range(len(self.projections))))
         if self.types:
-            types = dict(self.types)
-            return CopiedTable(
-                self.name, types, self.projections, self.unit, self.unique, self.reference
-            )
+            types, whose = dict(self.types), (self.unit, self.unique, self.reference)
+            return CopiedTable(self.name, types, self.projections, *whose, segments)
         counted = (Projection(projection.columns, ("true",), {}) for projection in self.projections)
-        return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted))
+        return CopiedTable(self.name, {"row": "BOOLEAN"}, tuple(counted), segments=segments)
 
 
 def bind(

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from sanql.account import Charge, GaussianEvent, LaplaceEvent, epsilon_upper
+from sanql.account import (
+    Charge,
+    Event,
+    FailureEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SelectionEvent,
+    epsilon_upper,
+    leak,
+)
 from sanql.certificate.chosen_values import values_chosen_in_words
+from sanql.certificate.kinds_in_words import assumptions_of_kinds, limits_of_kinds
 from sanql.certificate.limits_in_words import (
     limits_in_words,
     limits_may_cut,
@@ -41,6 +51,7 @@ from sanql.results import UNKNOWN_KEYS, Certificate
 
 if TYPE_CHECKING:
     from sanql.theory.closed_forms import Pair
+    from sanql.theory.composed import Noise as Noises
 
 PRIOR = 0.5
 FALSE_ALARM = 0.05
@@ -226,6 +237,8 @@ def _keys(level: Level) -> str:
 def _limits(level: Level) -> dict[str, int]:
     if not isinstance(level.outline.table.unit, ColumnUnit):
         return {}
+    if level.outline.table.second is not None:
+        return limits_of_kinds(level)
     limits = level.outline.limits
     values = values_per_unit(level)
     return (
@@ -244,7 +257,8 @@ def _assumptions(level: Level) -> tuple[str, ...]:
     if table.public:
         return (f"the owner declares the table {table.name} public",)
     assumptions = ["values outside a column's declared bounds are read as the nearest bound"]
-    if isinstance(table.unit, ColumnUnit):
+    assumptions += assumptions_of_kinds(level)
+    if isinstance(table.unit, ColumnUnit) and table.second is None:
         assumptions += [
             f"{table.unit.column} identifies each person in {table.name}; rows without it are left out",
             *bounding_in_words(level),
@@ -271,10 +285,11 @@ def _assumptions(level: Level) -> tuple[str, ...]:
 def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
     """Return what a charge means: the best belief and the best test of an informed attacker.
 
-    Where one cell is measured, both are those of the noise actually used; otherwise those of the
-    strongest guarantees that the events together are proved to give.
+    Both are those of the noise actually used, its losses added up over all cells and statistics; where
+    that says no more, those of the guarantee. `loss_upper` is how far the logarithm of any odds moves,
+    so that it is known at any other belief too (`Certificate.meaning_at`).
     """
-    low, high, failure, missed = _told(charge)
+    low, high, failure, missed, loss = _told(charge)
     exception = f", except with probability {failure:g}" if failure else ""
     return {
         "prior": PRIOR,
@@ -282,6 +297,8 @@ def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
         "posterior_failure": failure,
         "false_alarm": FALSE_ALARM,
         "missed_at_least": missed,
+        "loss_upper": loss,
+        "fact": _fact(unit, neighbours),
         "words": (
             f"Somebody who thinks it {PRIOR:.0%} likely that {_fact(unit, neighbours)}, and knows "
             f"everything else, can come to think it at most {_percent_up(high)} and at least "
@@ -293,17 +310,17 @@ def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
 
 
 @lru_cache(maxsize=1_000)  # many questions have the same price
-def _told(charge: Charge) -> tuple[float, float, float, float]:
-    """Return least and greatest belief, how likely they fail, and how often the best test misses."""
-    from sanql.theory.meaning import posterior_band_of
+def _told(charge: Charge) -> tuple[float, float, float, float, float | None]:
+    """Return least and greatest belief, how likely they fail, how often the best test misses, and how
+    far the logarithm of odds moves (None where nothing is said of it)."""
+    from sanql.theory.meaning import loss_bound, posterior_band_at
 
     failure = min(1e-3, 1000 * number_upper(charge.delta))
     pairs = _pairs(charge) if charge.epsilon <= TELLING else []
-    bands = [posterior_band_of(pair, PRIOR, failure=failure) for pair in pairs]
-    low = max((band[0] for band in bands), default=0.0)
-    high = min((band[1] for band in bands), default=1.0)
+    loss = min((loss_bound(pair, failure) for pair in pairs), default=math.inf)
+    low, high = posterior_band_at(loss, PRIOR)
     missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
-    return low, high, failure, missed
+    return low, high, failure, missed, None if loss == math.inf else loss
 
 
 def _fact(unit: str, neighbours: str) -> str:
@@ -316,11 +333,12 @@ def _fact(unit: str, neighbours: str) -> str:
 def _pairs(charge: Charge) -> list[Pair]:
     """Return pairs of output laws at least as easy to tell apart as any two neighbours' answers."""
     from sanql.theory.closed_forms import GuaranteedPair
+    from sanql.theory.composed import composed_pair
     from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
 
     pairs: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
     match charge.events:
-        case (LaplaceEvent(scale, l1, linf),) if l1 == linf:
+        case (LaplaceEvent(scale, l1, linf),) if l1 == linf and charge.delta == 0:
             pairs.append(DiscreteLaplacePair(number_lower(scale), l1))
         case (GaussianEvent(sigma2, squared),) if squared == 1 and sigma2 < 10**8:
             pairs.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
@@ -329,7 +347,26 @@ def _pairs(charge: Charge) -> list[Pair]:
             pairs.append(
                 GuaranteedPair(number_upper(epsilon_upper(events, delta)), number_upper(delta))
             )
-    return pairs
+    together = composed_pair(_noises(charge.events), leak(charge.events))
+    return [*pairs, together] if together is not None and charge.events else pairs
+
+
+def _noises(events: Iterable[Event]) -> Iterator[Noises]:
+    """Yield the noises of events as theory knows them; what leaks is counted apart."""
+    from sanql.theory.composed import GaussianNoise, LaplaceNoise, Responses
+
+    for event in events:
+        match event:
+            case LaplaceEvent(scale, l1, linf):
+                yield LaplaceNoise(scale, l1, linf)
+            case GaussianEvent(sigma2, l2_squared):
+                yield GaussianNoise(sigma2, l2_squared)
+            case SelectionEvent(epsilon, _, cells):
+                yield Responses(epsilon, cells)
+            case FailureEvent():
+                pass
+            case _:
+                assert_never(event)
 
 
 def _percent_up(share: float) -> str:

@@ -22,8 +22,10 @@ def kept_in_words(
     """Return what is known of the share that limits keep; None stands for what takes nothing away."""
     source = level.query.source
     profile = profiles.get(source.table) if isinstance(source, Scan) else None
-    of_rows = profile.rows_kept(rows) if profile and rows is not None else None
+    of_rows = profile.rows_kept(rows) if profile and rows else None
     of_groups = _groups_kept(level, profile, groups) if profile and groups is not None else None
+    if rows == 0:  # less than one of the largest value
+        return "how much of large values it takes away is not known"
     if profile is None or not (of_rows or of_groups):
         return "which share of the rows they keep is not known"
     said = []
@@ -32,10 +34,10 @@ def kept_in_words(
         if of_rows is not None and _hangs_on_more(level):
             where = "where sums are within theirs, " if is_joint(level) else ""
             limit = f"{where}scaling keeps no less than a limit of {rows:,} rows, which"
-        said.append(_said(limit, of_rows, f"rows of {profile.table}"))
+        said.append(_said(limit, of_rows, "rows", profile.table))
     if groups is not None:
-        said.append(_said("the limit on groups", of_groups, f"groups of units of {profile.table}"))
-    return f"{' and '.join(said)} ({profile.name})"
+        said.append(_said("the limit on groups", of_groups, "groups", profile.table))
+    return f"{'; '.join(said)} ({profile.name})"
 
 
 def _groups_kept(level: Level, profile: Profile, limit: int) -> KeptShare | None:
@@ -63,13 +65,16 @@ def _alone(level: Level, groups: int | None) -> str:
     return " alone" if groups is not None or limits.rows_per_group < limits.rows else ""
 
 
-def _said(limit: str, share: KeptShare | None, what: str) -> str:
+def _said(limit: str, share: KeptShare | None, noun: str, table: str) -> str:
+    """Return what a limit keeps, beginning with whose rows or groups that is said of."""
     if share is None:
         return f"what {limit} keeps is not known"
-    beyond = ""
-    if share.units_above:
-        beyond = f", apart from up to {share.units_above:,} units with more than {share.up_to:,},"
-        beyond += " which may lose most of theirs"
-    share_in_words = share.in_words()
-    of_all = "" if share_in_words == "all" else " of all"
-    return f"{limit} keeps {share_in_words}{of_all} {what}{beyond}"
+    what = f"{noun} of {table}" if noun == "rows" else f"{noun} of units of {table}"
+    if not share.units_above:
+        of_all = "" if share.in_words() == "all" else " of all"
+        return f"{limit} keeps {share.in_words()}{of_all} {what}"
+    return (
+        f"of the {what} whose unit has at most {share.up_to:,}, {limit} keeps {share.in_words()}; "
+        f"{share.beyond_in_words} and may lose most of theirs: which share of all {noun} these have "
+        "nobody knows"
+    )

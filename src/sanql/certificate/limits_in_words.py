@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sanql.certificate.kept_by_limits import kept_in_words
+from sanql.certificate.kinds_in_words import rows_of_kinds
 from sanql.certificate.norms_in_words import (
     drops_groups,
     is_scaled,
@@ -30,6 +31,11 @@ def limits_in_words(plan: Plan, profiles: Mapping[str, Profile]) -> str:
     levels = [level for level in plan.levels if _of_level(level)]
     listed = _listed(plan, [_of_level(level) for level in plan.levels])
     return "; ".join([f"limits: {listed}", *_shares(levels, profiles), CUT]) if listed else ""
+
+
+def is_of_noise_alone(plan: Plan) -> bool:
+    """Return whether limits may leave rows out of an answer, of which its intervals tell nothing."""
+    return any(map(_of_level, plan.levels))
 
 
 def limits_may_cut(plan: Plan, profiles: Mapping[str, Profile]) -> str:
@@ -99,6 +105,8 @@ def _of_level(level: Level) -> str:
     alone = _one_row(level.query.source)
     if not isinstance(unit, ColumnUnit) or level.outline.free or alone:
         return ""
+    if level.outline.table.second is not None:
+        return rows_of_kinds(level)
     limits = level.outline.limits
     rows_count = _rows_count(level)
     words = [_counted(_rows_that_count(level), "row")] if rows_count else []

@@ -118,16 +118,23 @@ def _norm_of_rows(level: Level) -> tuple[int, int]:
 
 
 def _own_norms(level: Level) -> dict[int, Measurement]:
-    """Return the sums, by their places, that are scaled to norms of their own, known from a profile."""
-    norms = level.outline.measuring.unit_norms
+    """Return the sums, by their places, that are scaled to other norms than their rows would tell."""
     return {
         place: part
         for place, part in enumerate(level.measurements)
-        if part.norm is not None
-        and part.norm.alone
-        and norms is not None
-        and norms.own_bound(part.expression, part.norm.order) is not None
+        if part.norm is not None and part.norm.alone and not _is_of_rows(level, part)
     }
+
+
+def _is_of_rows(level: Level, part: Measurement) -> bool:
+    """Return whether a sum by itself has the norm of as many rows of its largest value as may count.
+
+    It has not where a profile knows a norm of its own, nor where what two units may differ by is less.
+    """
+    norms, norm = level.outline.measuring.unit_norms, part.norm
+    assert norms is not None and norm is not None  # noqa: S101  (it is scaled)
+    known = norms.own_bound(part.expression, norm.order)
+    return known is None and norm.bound == (norms.bound(norm.order) or 0) * part.size**norm.order
 
 
 def _own_in_words(part: Measurement) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sanql.cli.failing import reported
-from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, open_to_measure, place_of
 from sanql.cli.parameters import typed
 from sanql.cli.saying import say, say_json
 from sanql.options import OPTIONS, Option
@@ -91,7 +91,7 @@ def query(
     place = place_of(options, analyst)
     with reported(form):
         values = typed(parameters)
-        with open_here(policy, analyst) if place is None else open_there(place) as san:
+        with open_to_measure(policy, analyst) if place is None else open_there(place) as san:
             answer = san.query(_text(sql), parameters=values, **options)
         write_answer(answer, form)
         if picture is not None:
@@ -139,6 +139,11 @@ def _say_beside(answer: Answer) -> None:
 @click.command()
 @asking(["table", "json"])
 @click.option("--sql", "show_sql", is_flag=True, help="Show what would be sent to the engine too.")
+@click.option(
+    "--prior",
+    type=click.FloatRange(0, 1),
+    help="A belief: what it may become after this answer, and after everything asked so far.",
+)
 def explain(
     policy: Path,
     analyst: str | None,
@@ -146,17 +151,21 @@ def explain(
     sql: str,
     parameters: tuple[str, ...],
     show_sql: bool,
+    prior: float | None,
     **options: Any,
 ) -> None:
-    """Show what an answer would cost and how exact it would be; reads no row, spends nothing."""
+    """Show what an answer would cost and how exact it would be; reads nobody's row, spends nothing."""
     place = place_of(options, analyst)
     with reported(form):
         values = typed(parameters)
         with open_here(policy, analyst) if place is None else open_there(place) as san:
             explanation = san.explain(_text(sql), parameters=values, **options)
         if form == "json":
-            say_json(explanation.to_dict())
+            believed = {} if prior is None else {"believed": explanation.meaning_at(prior)}
+            say_json(explanation.to_dict() | believed)
             return
         say(str(explanation))
+        for line in [] if prior is None else explanation.meaning_at(prior):
+            say(line)
         if show_sql:
             say(f"SQL sent to the engine:\n{explanation.statement.in_full()}")

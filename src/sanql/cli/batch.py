@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,9 @@ import click
 
 from sanql.cli.ask import question_options
 from sanql.cli.failing import reported
-from sanql.cli.opening import POLICY, anywhere, open_here, open_there, place_of
+from sanql.cli.opening import POLICY, anywhere, open_here, open_there, open_to_measure, place_of
 from sanql.cli.saying import say, say_json
-
-_PIECES = re.compile(
-    r"""(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"""
-    r"""|(?P<comment>--[^\n]*|/\*.*?\*/)|(?P<end>;)|(?P<space>\s+)|.""",
-    re.DOTALL,
-)
+from sanql.question_texts import split_questions
 
 
 @click.command()
@@ -26,7 +20,7 @@ _PIECES = re.compile(
 @anywhere
 @question_options
 @click.option(
-    "--explain", is_flag=True, help="Show price and exactness; reads no row, spends nothing."
+    "--explain", is_flag=True, help="Show price and exactness; reads nobody's row, spends nothing."
 )
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 @click.argument("questions_file", metavar="FILE", type=click.File("r", encoding="utf-8"))
@@ -47,7 +41,8 @@ def batch(
     place = place_of(options, analyst)
     with reported(form):
         questions = split_questions(questions_file.read())
-        with open_here(policy, analyst) if place is None else open_there(place) as san:
+        opens = open_here if explain else open_to_measure
+        with opens(policy, analyst) if place is None else open_there(place) as san:
             if explain:
                 explained = san.explain_batch(questions, **options)
                 say_json(explained.to_dict()) if form == "json" else say(str(explained))
@@ -61,22 +56,3 @@ def batch(
         for number, (sql, answer) in enumerate(zip(questions, answers, strict=True), 1):
             say(f"{number}. {' '.join(sql.split())}")
             print_answer(answer)
-
-
-def split_questions(sql: str) -> list[str]:
-    """Return the statements of a text that end with semicolons, as they were typed.
-
-    >>> split_questions("SELECT ';' FROM t; -- the next; one\\n SELECT n FROM t;")
-    ["SELECT ';' FROM t", 'SELECT n FROM t']
-    """
-    found, first, last = list[str](), -1, -1
-    for piece in _PIECES.finditer(sql):
-        match piece.lastgroup:
-            case "end":
-                found += [sql[first:last]] if first >= 0 else []
-                first = -1
-            case "comment" | "space":
-                pass
-            case _:
-                first, last = piece.start() if first < 0 else first, piece.end()
-    return [*found, sql[first:last]] if first >= 0 else found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sanql.cli.certify_noise import compare_with_noise
+from sanql.cli.certify_options import FORMAT, LEVELS, PLOT, RECORDS, UNIFORM, options_of
+from sanql.cli.certify_stable import local, stable
 from sanql.cli.failing import reported
 from sanql.cli.saying import say, say_json
 from sanql.errors import Refused
@@ -21,90 +23,34 @@ if TYPE_CHECKING:
         SumAdversary,
     )
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-FORMAT = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-LEVELS = (
-    click.option("--epsilon", "-e", help="The epsilon at which delta is wanted."),
-    click.option("--delta", "-d", help="The delta at which epsilon is wanted."),
-)
-RECORDS = (
-    click.option(
-        "--records",
-        type=int,
-        help="Records besides the protected one: one fewer than the table has rows.",
-    ),
-    click.option(
-        "--known", type=int, default=0, show_default=True, help="How many of them are known."
-    ),
-    click.option(
-        "--smallest-records",
-        is_flag=True,
-        help="Answer the least --records that pass at --epsilon and --delta.",
-    ),
-    click.option(
-        "--largest-known",
-        is_flag=True,
-        help="Answer the largest --known that passes at --epsilon and --delta.",
-    ),
-)
-UNIFORM = (
-    click.option(
-        "--eta", help="Least density of every unknown record, bounds scaled to [-1, 1]; up to 0.5."
-    ),
-    click.option("--lower", help="Lower bound of the column."),
-    click.option("--upper", help="Upper bound of the column."),
-    click.option("--mass", help="Least probability of every lattice value (whole numbers)."),
-    click.option("--first", help="First value with that mass; the lower bound unless given."),
-    click.option("--last", help="Last value with that mass; the upper bound unless given."),
-    click.option("--step", default="1", show_default=True, help="Distance of lattice values."),
-    click.option("--alpha", help="Probability of the uniform part of a real column."),
-    click.option("--width", help="Width of the uniform part of a real column."),
-    click.option(
-        "--noiseless", is_flag=True, help="Noiseless privacy (Definition 6) instead of DDP."
-    ),
-)
-PLOT = click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    help="Also draw a picture (PNG or SVG; needs matplotlib).",
-)
-
-
-def _with(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
 
 @click.group()
 def certify() -> None:
     """Certify exact releases: no noise, and a guarantee only against the class you declare."""
 
 
+certify.add_command(stable)
+certify.add_command(local)
+
+
 @certify.command("sum")
-@_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
+@options_of(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
 def sum_(**options: Any) -> None:
     """Certify an exact SUM of a bounded column."""
     _uniform(**options)
 
 
 @certify.command()
-@_with(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
+@options_of(*RECORDS, *UNIFORM, *LEVELS, PLOT, FORMAT)
 def mean(**options: Any) -> None:
     """Certify an exact AVG of a bounded column; the number of rows is public."""
     _uniform(**options)
 
 
 @certify.command()
-@_with(*RECORDS)
+@options_of(*RECORDS)
 @click.option("--beta", required=True, help="No record is 1, or 0, with more than 1 - beta.")
-@_with(*LEVELS, PLOT, FORMAT)
+@options_of(*LEVELS, PLOT, FORMAT)
 def count(beta: str, plot: Path | None, form: str, **options: Any) -> None:
     """Certify an exact COUNT of a binary column."""
     with reported(form):
@@ -128,7 +74,7 @@ def count(beta: str, plot: Path | None, form: str, **options: Any) -> None:
 @click.option("--sample", type=int, help="A fixed-size sample: how many were drawn.")
 @click.option("--epsilon-size", help="A fixed-size sample: epsilon of the random discarding.")
 @click.option("--known", type=int, default=0, show_default=True, help="Known sample members.")
-@_with(*LEVELS, PLOT, FORMAT)
+@options_of(*LEVELS, PLOT, FORMAT)
 def histogram(plot: Path | None, form: str, **options: Any) -> None:
     """Certify an exact histogram whose small cells are shown as 0."""
     with reported(form):
@@ -160,19 +106,87 @@ def histogram(plot: Path | None, form: str, **options: Any) -> None:
     help="Probabilities of the values under one law, such as '0.9,0.1'; repeatable.",
 )
 @click.option("--weight", "weights", multiple=True, help="The weight of each law, in order.")
-@_with(*RECORDS, *LEVELS, FORMAT)
-def map_(laws: tuple[str, ...], weights: tuple[str, ...], form: str, **options: Any) -> None:
+@click.option("--with-noise", help="Compare with differential privacy at this epsilon.")
+@options_of(*RECORDS, *LEVELS, FORMAT)
+def map_(
+    laws: tuple[str, ...],
+    weights: tuple[str, ...],
+    with_noise: str | None,
+    form: str,
+    **options: Any,
+) -> None:
     """Certify the output of a maximum-a-posteriori estimator."""
     with reported(form):
         from sanql.mechanisms.noiseless import MapAdversary
 
         adversary = MapAdversary(
             _others(options),
-            tuple(tuple(_number(p, "--law") for p in law.split(",")) for law in laws),
+            _laws(laws),
             tuple(_number(weight, "--weight") for weight in weights),
             options["known"],
         )
-        _answer(adversary, "DDP", None, form, options)
+        if with_noise is not None:
+            return compare_with_noise(adversary, _number(with_noise, "--with-noise"), form)
+        return _answer(adversary, "DDP", None, form, options)
+
+
+@certify.command()
+@click.option(
+    "--law",
+    "laws",
+    multiple=True,
+    required=True,
+    help="Probabilities of the values under one law, such as '0.9,0.1'; repeatable.",
+)
+@click.option(
+    "--function",
+    type=click.Choice(["mode", "median", "share"]),
+    required=True,
+    help="What is decided: the first most frequent value, the lower median, or whether "
+    "at least --share of the records have a value that --counts.",
+)
+@click.option("--share", help="The least share, such as 0.5.")
+@click.option(
+    "--counts",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="The place, from 1 on, of a value that counts; repeatable.",
+)
+@options_of(*RECORDS, *LEVELS, FORMAT)
+def verdict(
+    laws: tuple[str, ...],
+    function: str,
+    share: str | None,
+    counts: tuple[int, ...],
+    form: str,
+    **options: Any,
+) -> None:
+    """Certify a function of counts that one record hardly ever changes (Theorem 11)."""
+    with reported(form):
+        from sanql.mechanisms.noiseless import VerdictAdversary, lower_median, mode, share_test
+
+        found = _laws(laws)
+        values = len(found[0])
+        if function == "share":
+            if share is None or not counts:
+                raise _missing("--share and --counts")
+            if max(counts) > values:
+                raise Refused(
+                    "certificate_option",
+                    f"--counts {max(counts)}: a law has {values} values",
+                    "count places from 1 on",
+                )
+            decided = share_test(
+                [place in counts for place in range(1, values + 1)], _number(share, "--share")
+            )
+        else:
+            decided = mode(values) if function == "mode" else lower_median(values)
+        adversary = VerdictAdversary(_others(options), found, decided, (), options["known"])
+        _answer(adversary, "DDP", None, form, options | {"epsilon": options["epsilon"] or "0"})
+
+
+def _laws(laws: tuple[str, ...]) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(_number(p, "--law") for p in law.split(",")) for law in laws)
 
 
 def _uniform(*, plot: Path | None, form: str, **options: Any) -> None:

@@ -64,9 +64,9 @@ def terms_to_dict(terms: Terms) -> dict[str, Any]:
 
 
 def _least(terms: Terms) -> str:
-    from sanql.policy.exact import ExactValues
+    from sanql.policy.exact import ExactHistogram
 
-    return "records_min" if isinstance(terms.exact, ExactValues) else "threshold"
+    return "threshold" if isinstance(terms.exact, ExactHistogram) else "records_min"
 
 
 def releases_to_dicts(entries: Sequence[ExactEntry]) -> list[dict[str, Any]]:

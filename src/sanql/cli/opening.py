@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from click.core import ParameterSource
 
 from sanql.cli.saying import say
 from sanql.errors import ServerError
+from sanql.kernel import start_ahead
 
 if TYPE_CHECKING:
     from sanql.client import RemoteSan
@@ -81,6 +83,12 @@ def place_of(given: dict[str, Any], analyst: str | None = None) -> ServerChoice 
     return ServerChoice(server, token_file, dataset)
 
 
+def open_to_measure(policy: Path, analyst: str | None) -> San:
+    """Return San as `open_here` does; a process over the rows begins while this one imports."""
+    start_ahead()
+    return open_here(policy, analyst)
+
+
 def open_here(policy: Path, analyst: str | None) -> San:
     """Return San on the data of a policy, which says what it prepares."""
     with _all_at_once():
@@ -96,6 +104,7 @@ def _all_at_once() -> Iterator[None]:
     try:
         yield
     finally:
+        atexit.register(gc.unfreeze)  # or nanobind would say at the end what nobody has let go of
         gc.freeze()
         gc.enable()
 

@@ -160,4 +160,7 @@ def _whose(table: Table, tables: Mapping[str, Table]) -> str:
         return "public"
     unit = getattr(root_unit(table, tables), "column", "row")
     through = f", through {table.unit.table}" if isinstance(table.unit, ViaUnit) else ""
-    return f"protects each {unit}{through}"
+    kind = "" if table.kind is None else f"{table.kind}, by "
+    second = table.second
+    also = "" if second is None else f", and each {second.kind}, by {second.column}"
+    return f"protects each {kind}{unit}{through}{also}"

@@ -66,7 +66,7 @@ def print_balances(
         table.add_column(heading)
     for balance in balances:
         table.add_row(
-            _safe(f"{balance.kind} {balance.account}"),
+            _safe(balance.named),
             _pair(balance.budget.epsilon, balance.budget.delta, show_lower),
             _pair(balance.spent_upper.epsilon, balance.spent_upper.delta, show_upper),
             _pair(balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower),
@@ -94,6 +94,7 @@ def balances_to_dicts(
                 balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower
             ),
             "reserved": balance.reserved,
+            **({} if balance.protects is None else {"protects": balance.protects}),
         }
         for balance in balances
     ] + [
@@ -195,7 +196,7 @@ def _content(record: dict[str, Any], end: str) -> str:
             what = body["table"] if body["column"] is None else f"{body['table']}.{body['column']}"
             return f"{what} is called {body['to']}; by {body['author']}, because: {body['reason']}"
         case "limits":
-            accounts = [f"{a['kind']} {a['name']}: {_recorded(a)}" for a in body["accounts"]]
+            accounts = [f"{_of_kind(a)}: {_recorded(a)}" for a in body["accounts"]]
             return "; ".join([f"{body['accounting']} accounting", *accounts])
         case "approve":
             return f"{body['officer']} has signed the limits {body['limits'][:12]}…"
@@ -242,7 +243,7 @@ def print_verification(found: Mapping[str, Any], terminal: Console | None = None
             Fraction(str(account["epsilon"])), Fraction(str(account["delta"])), show_upper
         )
         charges = f"{account['charges']} charge{'' if account['charges'] == 1 else 's'}"
-        out.print(_safe(f"  {account['kind']} {account['name']}: {charges}, {spent}"))
+        out.print(_safe(f"  {_of_kind(account)}: {charges}, {spent}"))
     for line in verified_lines(found["exact"]):
         out.print(_safe(f"  {line}"))
     texts = found["texts"]
@@ -252,6 +253,12 @@ def print_verification(found: Mapping[str, Any], terminal: Console | None = None
     for loss in found["missing"]:
         lost = f"{loss['records']} records or more after record {loss['after']} are missing"
         out.print(_safe(f"  {lost}, by the owner's word: {loss['reason']}"))
+
+
+def _of_kind(account: Mapping[str, Any]) -> str:
+    """Return which account is meant, and of which kind of unit where there are several."""
+    whom = f" ({account['protects']})" if "protects" in account else ""
+    return f"{account['kind']} {account['name']}{whom}"
 
 
 def _pair(epsilon: Any, delta: Any, show: Any) -> str:

@@ -13,6 +13,7 @@ import click
 
 from sanql.cli.saying import say, say_json
 from sanql.cli.theory_attack import attack
+from sanql.cli.theory_laws import compare, example, sensitivity
 from sanql.cli.theory_options import FORMAT, reports_errors
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
@@ -26,7 +27,8 @@ def theory() -> None:
     """The theory, executable: definitions, implications, meaning, attackers, plots."""
 
 
-theory.add_command(attack)
+for command in (attack, compare, example, sensitivity):
+    theory.add_command(command)
 
 
 @theory.command()
@@ -61,6 +63,10 @@ def check(
                   the first record in the file
       worlds      [{"0,1": mass, "1,1 | side information": mass}, …]
       secrets     {name: {"0,1": 0, "1,1": 1, "0,0": null}, …}
+      protections ["records", {"private_parts": true},
+                  {"schools": ["a", "a", "b"]}, {"node": "ann"},
+                  {"firm": 1, "noise": {value: {shown: mass}}},
+                  {"name": …, "alt": {"0,1": view}, "priv": {"0,1": value}}]
 
     Only databases is needed. Examples: docs/theory/4_definitions.md.
     """
@@ -258,12 +264,14 @@ def choose(form: str, known_records: int, **stated: Any) -> None:
 
 
 @theory.command()
-@click.argument("name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds"]))
+@click.argument(
+    "name", type=click.Choice(["profile", "tradeoff", "posterior", "count", "worlds", "density"])
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, help="PNG or SVG.")
 @click.option(
     "--epsilon",
     show_default="1",
-    help="Level of profile, tradeoff and posterior; others have none.",
+    help="Level of profile, tradeoff, posterior, count and density; worlds has none.",
 )
 @click.option("--delta", show_default="0", help="Delta of tradeoff; others have none.")
 @FORMAT

@@ -45,10 +45,10 @@ class CellWriter:
             if measurement.scale > 1:  # rows that are units: none is longer than it may be
                 total = f"({total})::HUGEINT * {measurement.scale}"
             columns.append(f"{total} AS m{index}")
+        if not columns:  # one row however many there are, and nothing of theirs is read
+            return f"{name} AS (SELECT 0::BIGINT AS {PRESENT})"
         grouping = f" GROUP BY {', '.join(self._keys)}" if self._keys else ""
-        # an aggregate makes one row however many there are, also where nothing is measured
-        listed = ", ".join(columns) or f"system.main.count(*) * 0 AS {PRESENT}"
-        return f"{name} AS (SELECT {listed} FROM {source}{grouping})"
+        return f"{name} AS (SELECT {', '.join(columns)} FROM {source}{grouping})"
 
     def cells_by_norm(self, source: str) -> str:
         """Return what each group adds up to of measurements that a norm bounds, as `cells`."""
@@ -116,7 +116,7 @@ class CellWriter:
             exact = f"{DROPPED if dropped else 'cells'}.m{index}"
             if index == self._weights:
                 exact = "cells.s" if self._weighed_along else f"{WEIGHTS}.s"
-            if measurement.kind is Measured.DISTINCT and self._by_unit:
+            if measurement.counted_before and self._by_unit:
                 exact = f"distinct{index}.d[1]"
                 same = self._same(key_columns, f"distinct{index}")
                 source += f" LEFT JOIN distinct{index} ON {same}"
@@ -170,7 +170,7 @@ class CellWriter:
         return measurement.of is None and not apart and not self._is_scaled(measurement)
 
     def _total(self, index: int, measurement: Measurement) -> str:
-        if measurement.kind is Measured.DISTINCT:
+        if measurement.counted_before:
             # by unit it is joined on later; an aggregate keeps this one row for each group
             return (
                 "system.main.count(*) * 0"

@@ -17,12 +17,15 @@ from sanql.compile.expressions.values import real
 from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
 from sanql.kernel import PartialCells, Statement
 from sanql.policy import ColumnUnit, Table
-from sanql.policy.exact import Exact, ExactValues
+from sanql.policy.exact import Exact, ExactValues, ExactVerdict
 from sanql.question import TYPES, ColumnRef, Type, column_facts
 
 
 def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Statement:
-    """Return the statement; it yields k0…, `records` and `total` (as text) of cells with records."""
+    """Return the statement; it yields k0…, `records` and `total` (as text) of cells with records.
+
+    Of a verdict it yields them for each value as well: `x` is the value's place.
+    """
     scans = source.scans[table.name]
     emitter = Emitter(row_column(scans))
     columns: dict[str, str] = {}
@@ -39,6 +42,9 @@ def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Stateme
         columns["x"] = _value(exact, table, emitter)
         total = "CAST(system.main.sum(x) AS VARCHAR)"
     keys = [name for name in columns if name != "x"]
+    if isinstance(exact, ExactVerdict):
+        columns["x"] = _place(exact, table, emitter)
+        keys.append("x")
     listed_columns = ", ".join(f"{text} AS {name}" for name, text in columns.items())
     relation = source.relations[table.name]
     if isinstance(table.unit, ColumnUnit):
@@ -62,7 +68,7 @@ def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Stateme
         )
         return Statement(sql, parameters)
     # the records of a unit are in one bucket, so that what each adds to a cell is a whole number
-    sums = "system.main.sum(x)" if "x" in columns else "0"
+    sums = "system.main.sum(x)" if isinstance(exact, ExactValues) else "0"
     added = AddedUp("released", tuple(keys), ("records", "total"))
     part = (
         f"{records}, released AS (SELECT {keys_listed}system.main.count(*) AS records, "
@@ -74,6 +80,17 @@ def compile_exact_release(exact: Exact, table: Table, source: Layout) -> Stateme
     )
     partial = PartialCells(PARTIAL, part, parameters)
     return Statement(sql, parameters, partial=partial, parts=source.parts)
+
+
+def _place(exact: ExactVerdict, table: Table, emitter: Emitter) -> str:
+    """Return at which place of those listed a row's value is; one without any counts as declared."""
+    column = table.columns[exact.column]
+    text, kind = emitter.sql(_reference(table, exact.column)), ENGINE_TYPES[TYPES[column.type]]
+    cases = " ".join(
+        f"WHEN {text} = {emitter.parameter(value, kind)} THEN {place}"
+        for place, value in enumerate(exact.values)
+    )
+    return f"CASE {cases} ELSE {exact.missing} END"
 
 
 def _reference(table: Table, name: str) -> ColumnRef:

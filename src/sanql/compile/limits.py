@@ -15,9 +15,13 @@ ties can only remove groups, never let one too many through.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sanql.compile.key_weights import key_weights
 from sanql.compile.keyed_hash import keyed_hash
 from sanql.compile.measured_values import value_column
+from sanql.compile.quantile_bins import held_values
+from sanql.compile.summaries import SummedRows
 from sanql.measurements import Measured
 from sanql.plan import Level, PublicKeys
 
@@ -25,8 +29,20 @@ from sanql.plan import Level, PublicKeys
 class LimitWriter:
     """Writes the limits on what a unit of a level may add to its cells, over the relation `input`."""
 
-    def __init__(self, level: Level, secret: str) -> None:
+    def __init__(
+        self,
+        level: Level,
+        secret: str,
+        summed: SummedRows | None = None,
+        inputs: Sequence[str] = ("input",),
+    ) -> None:
+        """Write over rows one by one, or over rows that are `summed` up.
+
+        Where there are several `inputs`, each has all rows of the units that it has.
+        """
+        self._inputs = inputs
         self._plan = level
+        self._summed = summed
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._secret = secret
         self._limits = level.outline.limits
@@ -52,29 +68,39 @@ class LimitWriter:
         return count is None or count > self._limits.groups
 
     @property
+    def in_order(self) -> bool:
+        """Whether the values of each pair are in ascending order before any is picked."""
+        return self._summed is not None
+
+    @property
     def _scales(self) -> bool:
         """Whether any measurement is bounded by norm."""
         return len(self._dropped) < len(self._plan.computed)
 
     def pairs(self) -> list[str]:
         """Return the pairs of units and groups that stay, as `kept`."""
-        columns = ["u", *self._keys, "system.main.count(*) AS n"]
+        columns = ["u", *self._keys, f"{self._added('n', 'system.main.count(*)')} AS n"]
         for index, measurement in enumerate(self._plan.computed):
-            if (
-                measurement.expression is None
-                or measurement.by_bins
-                or measurement.kind is Measured.DISTINCT
-            ):
+            if measurement.expression is None or measurement.kind is Measured.DISTINCT:
+                continue
+            if measurement.by_bins:
+                held = self._added(f"b{index}", held_values(f"x{index}"))
+                columns.append(f"{held} AS b{index}")
                 continue
             if self._column(index) == index:
-                columns.append(f"system.main.count(x{index}) AS v{index}")
+                counted = self._added(f"v{index}", f"system.main.count(x{index})")
+                columns.append(f"{counted} AS v{index}")
             if measurement.kind is Measured.SUM:
-                columns.append(f"coalesce(system.main.sum(x{index}), 0) AS s{index}")
+                added = self._added(f"s{index}", f"system.main.sum(x{index})", "HUGEINT")
+                columns.append(f"coalesce({added}, 0) AS s{index}")
         chooses = self.limits_groups or self._limits_rows_in_all()
         if self.drops and (chooses or self._weighs()):
             columns.append(f"{self._hash()} AS h")
-        grouping = ", ".join(["u", *self._keys])
-        body = f"SELECT {', '.join(columns)} FROM input GROUP BY {grouping}"
+        grouping = ""
+        if self._summed is None or not self._summed.are_pairs:
+            grouping = f" GROUP BY {', '.join(['u', *self._keys])}"
+        listed = ", ".join(columns)
+        body = " UNION ALL ".join(f"SELECT {listed} FROM {each}{grouping}" for each in self._inputs)
         # read twice where the rows of a unit are limited in all: once to find the crowded units
         once = "AS MATERIALIZED" if self._limits_rows_in_all() else "AS"
         if not self.drops:
@@ -89,6 +115,12 @@ class LimitWriter:
             f"kept {once} (SELECT pairs.* FROM {_without('pairs', 'heavy')})",
         ]
 
+    def _added(self, column: str, of_rows: str, kind: str = "BIGINT") -> str:
+        """Return what a pair's rows add up to, where some of them have been added up already."""
+        if self._summed is None:
+            return of_rows
+        return column if self._summed.are_pairs else f"system.main.sum({column})::{kind}"
+
     def weights(self, groups_max: int) -> list[str]:
         """Return the weights by which keys are selected, of at most `groups_max` groups of each unit."""
         if groups_max == self._limits.groups and self.drops:
@@ -99,9 +131,15 @@ class LimitWriter:
             *key_weights(self._keys, "counted"),
         ]
 
-    def by_row(self, source: str) -> str:
-        """Return rows of units that no limit binds, each as a pair of its own, and nobody's."""
-        columns = [*self._keys, "1 AS n"]
+    def by_row(self, source: str, *beside: str) -> str:
+        """Return rows of units that no limit binds, each as a pair of its own, and nobody's.
+
+        They have columns that are `beside` those of a question.
+        """
+        columns = [*self._keys, *beside, "1 AS n"]
+        if self._summed is not None:
+            listed = [*self._keys, *beside, *self._summed.beside]
+            return f"SELECT {', '.join(listed)} FROM {source}"
         for index, part in enumerate(self._plan.computed):
             if part.expression is None or part.by_bins:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -29,6 +29,11 @@ class Layers:
     text: str
     above: tuple[SqlLayer, ...] = ()
 
+    @property
+    def written(self) -> str:
+        """All of it as one text, which values that are written alike have in common."""
+        return "\n".join([self.text, *(layer("x") for layer in self.above)])
+
     def then(self, layer: SqlLayer) -> Layers:
         """Return these with one more, which may write what it is given several times."""
         return Layers(self.text, (*self.above, layer))
@@ -45,10 +50,6 @@ def measured_value(measurement: Measurement, emitter: Emitter, keys: KeyWriter) 
     """Return what a measurement reads of one row: whole steps of its grid, within its bounds."""
     expression = measurement.expression
     assert expression is not None  # noqa: S101  (only measurements with a value come here)
-    is_constant = measurement.low == measurement.high and not expression.facts.nullable
-    if measurement.kind is Measured.SUM and is_constant:
-        # it may be free, so nothing is computed of the row
-        return Layers(str(measurement.low + measurement.centre))
     if measurement.kind in (Measured.VALUES, Measured.UNITS):
         text = emitter.sql(expression)
         if expression.facts.type is Type.REAL:
@@ -61,11 +62,24 @@ def measured_value(measurement: Measurement, emitter: Emitter, keys: KeyWriter) 
         listed = keys.listed(expression, measurement.values)
         return Layers(f"{position.format(listed, keys.grouped(expression))} - 1")
     if measurement.quantile_bins is not None:
-        bins = measurement.quantile_bins
-        bottom, width = bins.bottom, bins.width
-        step_sum = replace(measurement, quantile_bins=None, **_steps_of(bins))
-        steps = measured_value(step_sum, emitter, keys)
-        return steps.within(lambda text: f"(({text}) - ({bottom})) // {width}")
+        return binned_value(measurement, measurement.quantile_bins, expression, emitter)
+    return summed_value(measurement, expression, emitter)
+
+
+def binned_value(
+    measurement: Measurement, bins: QuantileBins, expression: Expr, emitter: Emitter
+) -> Layers:
+    """Return in which of at most 2^16 bins the value of one row is."""
+    steps = replace(measurement, quantile_bins=None, **_steps_of(bins))
+    bin_of = f"TRY_CAST((({{}}) - ({bins.bottom})) // {bins.width} AS USMALLINT)"
+    return summed_value(steps, expression, emitter).within(bin_of.format)
+
+
+def summed_value(measurement: Measurement, expression: Expr, emitter: Emitter) -> Layers:
+    """Return what a sum adds of one row."""
+    if measurement.low == measurement.high and not expression.facts.nullable:
+        # it may be free, so nothing is computed of the row
+        return Layers(str(measurement.low + measurement.centre))
     value = _steps(measurement, expression, emitter)
     if not _clamped_on_reading(measurement):
         ends = str(measurement.low + measurement.centre), str(measurement.high + measurement.centre)
@@ -77,6 +91,16 @@ def measured_value(measurement: Measurement, emitter: Emitter, keys: KeyWriter) 
             lambda steps: f"coalesce({steps}, {measurement.low + measurement.centre})"
         )
     return value
+
+
+def layered(body: str, shortened: Sequence[str], layers: Mapping[str, Sequence[SqlLayer]]) -> str:
+    """Return rows with columns replaced: each layer is written over the names of the one before."""
+    depth = max(map(len, layers.values()), default=0)
+    for level in range(max(depth, bool(shortened))):
+        made = [f"{above[level](x)} AS {x}" for x, above in layers.items() if level < len(above)]
+        replaced = ", ".join([*shortened, *made] if level == 0 else made)
+        body = f"SELECT * REPLACE ({replaced}) FROM ({body})"
+    return body
 
 
 def value_column(measurements: Sequence[Measurement], index: int) -> int:

@@ -27,15 +27,43 @@ from sanql.measurements import ROWS_BITS, Measured, Measurement, NormBound
 from sanql.plan import Level, counted_by
 
 _ROOT_MARGIN = 2**30  # a root in floating point is right to one part in 2^50
+_ROWS = "a"  # of a pair, as a column of `held`
 _WORD = 2**62  # below it whole numbers fit 64 bits, which the engine divides many times quicker
 
 
 @dataclass(frozen=True)
 class _Length:
-    """A number whose length over a unit's groups decides its factor, as a column of `held`."""
+    """A number whose length over a unit's groups decides its factor, as a column of `held`.
+
+    Where all products that it divides fit 64 bits, it is `held` there: a length that does not fit is more
+    than any of them, and so is 2^62, so that nothing is left either way.
+    """
 
     column: str
     norm: NormBound
+    short: bool
+    held_as: str  # the column, which may be that of a measurement
+
+    @property
+    def added(self) -> str:
+        """The L1 norm of all its groups, or the square of the L2 norm, in whole parts."""
+        shift = self.norm.shift
+        if self.norm.order == 2 and shift >= 0:  # no number has more than 31 bits less the shift
+            squares = f"system.main.sum({self.held_as} * {self.held_as})"
+            return f"{squares} * {1 << 2 * shift}" if shift else squares
+        size = f"system.main.abs({self.held_as})::BIGINT"
+        if shift < 0:
+            parts = 1 << -shift
+            size = f"(({size}::HUGEINT + {parts - 1}) // {parts})::BIGINT"
+        return (
+            f"system.main.sum({size})"
+            if self.norm.order == 1
+            else f"system.main.sum({size} * {size})"
+        )
+
+    def held(self, length: str) -> str:
+        """Return a length as numbers are divided by it."""
+        return f"system.main.least({length}, {_WORD})::BIGINT" if self.short else length
 
 
 class NormWriter:
@@ -53,26 +81,33 @@ class NormWriter:
         """Whether any measurement is bounded by norm."""
         return bool(self._places)
 
-    def scaled(self, weighed_groups: int | None = None, small: str | None = None) -> list[str]:
+    def scaled(
+        self,
+        weighed_groups: int | None = None,
+        small: str | None = None,
+        small_groups: str | None = None,
+    ) -> list[str]:
         """Return the pairs' parts of the measurements that are bounded by norm, as `scaled`.
 
         Where keys are selected by weights, of at most `weighed_groups` groups of each unit, `w` is the
-        pair's weight. Pairs that are `small` are as long as they may be, and need no unit.
+        pair's weight. Pairs that are `small` are as long as they may be, and need no unit; in how many
+        groups it is they say as `small_groups`.
         """
         lengths = self._lengths()
         held = ["u", *self._keys]
         held += [f"{self._held(place)} AS a{place}" for place in self._places]
-        if any(not length.norm.alone for length in lengths):
-            held.append(f"{self._rows()} AS a")
+        if any(length.held_as == _ROWS for length in lengths):
+            held.append(f"{self._rows()} AS {_ROWS}")
         statements = [f"held AS MATERIALIZED (SELECT {', '.join(held)} FROM pairs)"]
         source = "held"
         columns = [f"held.{key} AS {key}" for key in self._keys]
-        whole = []
+        whole = [] if small_groups is None else [weight(small_groups)]
         if weighed_groups is not None:
             statements += [*_reached(lengths), *self._weighed(weighed_groups, len(lengths))]
             source += " JOIN weighed ON held.u = weighed.u"
-            counted = f"weighed.below IS NULL OR {self._hash('held')} < weighed.below"
-            columns.append(f"CASE WHEN {counted} THEN weighed.w END AS w")
+            # a branch each: of an OR the engine looks at both sides of all rows
+            counted = f"WHEN {self._hash('held')} < weighed.below THEN weighed.w"
+            columns.append(f"CASE WHEN weighed.below IS NULL THEN weighed.w {counted} END AS w")
         else:
             for number, length in enumerate(lengths):
                 name = f"long{number}"
@@ -85,9 +120,9 @@ class NormWriter:
             assert part.norm is not None  # noqa: S101  (these are the places of those that have one)
             text = f"held.a{place}"
             scaled = [
-                _scaled(text, self._most(part), long[n], part.norm.scale, length.norm)
+                _scaled(text, long[n], part.norm.scale, length)
                 for n, length in enumerate(lengths)
-                if part.norm.jointly or _decides(length, place, part)
+                if self._scales(length.column, place)
             ]
             columns.append(f"{_nearest_to_zero(text, scaled)} AS m{place}")
             whole.append(f"({self._held(place)}) * {part.norm.scale}")
@@ -113,14 +148,39 @@ class NormWriter:
 
     def _lengths(self) -> list[_Length]:
         """Return what decides factors: each sum that is bounded alone, or the rows for all of them."""
-        lengths: list[_Length] = []
+        lengths: dict[str, _Length] = {}
         for place in self._places:
-            norm = self._measurements[place].norm
-            assert norm is not None  # noqa: S101
-            length = _Length(f"a{place}" if norm.alone else "a", norm)
-            if all(length.column != other.column for other in lengths):
-                lengths.append(length)
-        return lengths
+            norm = self._norm(place)
+            column = _deciding(place, norm)
+            if column not in lengths:
+                held_as = self._held_as(column)
+                lengths[column] = _Length(column, norm, self._is_short(column, norm), held_as)
+        return list(lengths.values())
+
+    def _held_as(self, column: str) -> str:
+        """Return where a column that decides is held: that of rows may be one that is measured."""
+        if column != _ROWS:
+            return column
+        same = (f"a{place}" for place in self._places if self._held(place) == self._rows())
+        return next(same, column)
+
+    def _is_short(self, column: str, norm: NormBound) -> bool:
+        """Return whether the products of all numbers that a length scales fit 64 bits."""
+        scaled = (place for place in self._places if self._scales(column, place))
+        return all(
+            self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < _WORD
+            for place in scaled
+        )
+
+    def _scales(self, column: str, place: int) -> bool:
+        """Return whether the length of a column decides about a measurement, alone or among others."""
+        norm = self._norm(place)
+        return norm.jointly or column == _deciding(place, norm)
+
+    def _norm(self, place: int) -> NormBound:
+        norm = self._measurements[place].norm
+        assert norm is not None  # noqa: S101  (these are the places of those that have one)
+        return norm
 
     def _most(self, part: Measurement) -> int:
         """Return how far from zero a pair's number is at most.
@@ -138,28 +198,56 @@ class NormWriter:
         """Return a pair's number: toward zero its share of the rows that count, within what is borne."""
         part = self._measurements[place]
         assert part.norm is not None  # noqa: S101
+        most = self._most(part)
+        if part.norm.alone and not part.norm.jointly:
+            text = self._share(f"{self._number(place, part)}::HUGEINT", 1 << ROWS_BITS)
+        elif part.kind is Measured.ROWS:
+            return f"system.main.least(n, {most})"
+        else:
+            return self._held_by_rows(place, part)
+        return _narrowed(most, _within(most, text))
+
+    def _held_by_rows(self, place: int, part: Measurement) -> str:
+        """Return a pair's number as its share of the rows that count.
+
+        What so few rows add up to fits 64 bits, where the engine is quicker, and so does what is left of
+        a longer one, once it is held to what rows that nobody has could be.
+        """
+        beyond, rows = (
+            part.size << ROWS_BITS,
+            min(self._norm_of_rows().most, self._rows_per_group()),
+        )
+        text = _within(beyond, f"{self._number(place, part)}::HUGEINT")
+        most = self._most(part)
+        if beyond * rows >= _WORD:
+            return _narrowed(most, _within(most, self._share(text, rows)))
+        far = max(abs(part.centre), abs(part.centre + part.high), abs(part.centre + part.low))
+        few, many = f"({text})::BIGINT", f"(({text})::BIGINT * {rows}) // n"
+        if (part.size + far) * rows < _WORD:
+            few = self._number(place, part, few_rows=True)
+        if most < part.size * rows:  # no row moves it by more than its size
+            few = _within(most, few)
+        return _narrowed(most, f"CASE WHEN n > {rows} THEN {_within(most, many)} ELSE {few} END")
+
+    def _number(self, place: int, part: Measurement, *, few_rows: bool = False) -> str:
+        """Return what a pair's rows add up to; of `few_rows`, in 64 bits."""
         column = value_column(self._measurements, place)
+        values, sums = f"v{column}", f"s{column}"
+        if few_rows:
+            sums = f"TRY_CAST({sums} AS BIGINT)"
         match part.kind:
             case Measured.ROWS:
-                text = "n"
+                return "n"
             case Measured.VALUES:
-                text = f"v{column}"
+                return values
+            case Measured.BELOW if few_rows:
+                return f"({values} * {part.centre + part.high} - {sums})"
             case Measured.BELOW:
-                text = below(f"s{column}", f"v{column}", part)
+                return below(sums, values, part)
+            case _ if part.centre:
+                return f"({sums} - {values}{'' if few_rows else '::HUGEINT'} * {part.centre})"
             case _:
-                text = f"s{place}"
-                if part.centre:
-                    text = f"({text} - v{place}::HUGEINT * {part.centre})"
-        if part.norm.alone and not part.norm.jointly:
-            text = self._share(f"{text}::HUGEINT", 1 << ROWS_BITS)
-        else:
-            # so many rows are nobody's; held there, the product has room
-            beyond, rows = part.size << ROWS_BITS, self._norm_of_rows().most
-            text = _within(beyond, f"{text}::HUGEINT")
-            short = beyond * min(rows, self._rows_per_group()) < _WORD
-            text = self._share(f"({text})::BIGINT" if short else text, rows)
-        most = self._most(part)
-        return f"({_within(most, text)})::BIGINT" if most < _WORD else _within(most, text)
+                return sums
 
     def _norm_of_rows(self) -> NormBound:
         """Return the norm that rows decide about."""
@@ -197,56 +285,43 @@ def _within(most: int, text: str) -> str:
     return f"system.main.greatest(-{most}, system.main.least({most}, {text}))"
 
 
-def _decides(length: _Length, place: int, part: Measurement) -> bool:
-    assert part.norm is not None  # noqa: S101
-    return length.column == (f"a{place}" if part.norm.alone else "a")
+def _narrowed(most: int, text: str) -> str:
+    """Return a number that is no further than this from zero, in 64 bits where it fits."""
+    return f"({text})::BIGINT" if most < _WORD else text
+
+
+def _deciding(place: int, norm: NormBound) -> str:
+    """Return the column whose length decides about a measurement."""
+    return f"a{place}" if norm.alone else _ROWS
 
 
 def _too_long(length: _Length) -> str:
     """Return the units that are longer than they may be, and how long, in whole parts, rounded up."""
-    norm, size = length.norm, _size(length)
-    if norm.order == 1:
-        total = f"system.main.sum({size})"
-        return f"SELECT u, {total} AS l FROM held GROUP BY u HAVING {total} > {norm.threshold}"
-    sized = f"SELECT u, {size} AS size FROM held"
-    squares = (
-        f"SELECT u, system.main.sum(size * size) AS squares FROM ({sized}) GROUP BY u "
-        f"HAVING system.main.sum(size * size) > {norm.threshold}"
-    )
-    return rooted(f"({squares})")
+    added = f"SELECT u, {length.added} AS added FROM held GROUP BY u"
+    long = f"SELECT u, added FROM ({added}) WHERE added > {length.norm.threshold}"
+    if length.norm.order == 1:
+        return f"SELECT u, {length.held('added')} AS l FROM ({long})"
+    squares = f"(SELECT u, added AS squares FROM ({long}))"
+    return f"SELECT u, {length.held('l')} AS l FROM ({rooted(squares)})"
 
 
 def _reached(lengths: Sequence[_Length]) -> list[str]:
     """Return all units: in how many groups they are, and their lengths where these are too long."""
-    sizes = "".join(f", {_size(length)} AS size{n}" for n, length in enumerate(lengths))
     sums, roots, found = "", "", ""
     for number, length in enumerate(lengths):
-        size, total, root = f"size{number}", f"q{number}", f"root{number}"
-        added = size if length.norm.order == 1 else f"{size} * {size}"
-        sums += f", system.main.sum({added}) AS {total}"
+        total, root = f"q{number}", f"root{number}"
+        sums += f", {length.added} AS {total}"
         long = f"{total} > {length.norm.threshold}"
-        if length.norm.order == 1:
-            found += f", CASE WHEN {long} THEN {total} END AS l{number}"
-        else:
-            roots += f", {_root(total)} AS {root}"
-            found += f", CASE WHEN {long} THEN {_rounded_up(root, total)} END AS l{number}"
-    every = f"SELECT u, system.main.count(*) AS g{sums} FROM (SELECT u{sizes} FROM held) GROUP BY u"
+        whole = total
+        if length.norm.order == 2:
+            roots += f", CASE WHEN {long} THEN {_root(total)} END AS {root}"
+            whole = _rounded_up(root, total)
+        found += f", CASE WHEN {long} THEN {length.held(whole)} END AS l{number}"
+    every = f"SELECT u, system.main.count(*) AS g{sums} FROM held GROUP BY u"
     return [
         f"added AS ({every})",
         f"reached AS MATERIALIZED (SELECT u, g{found} FROM (SELECT *{roots} FROM added))",
     ]
-
-
-def _size(length: _Length) -> str:
-    """Return one number of a pair as a part of a length: whole, and rounded up."""
-    shift = length.norm.shift
-    size = f"system.main.abs({length.column})"
-    if shift >= 0:
-        size = f"({size} * {1 << shift})::BIGINT" if shift else f"{size}::BIGINT"
-    else:
-        parts = 1 << -shift
-        size = f"(({size}::HUGEINT + {parts - 1}) // {parts})::BIGINT"
-    return size
 
 
 def rooted(squares: str) -> str:
@@ -268,19 +343,11 @@ def _rounded_up(root: str, squares: str) -> str:
     )
 
 
-def _scaled(text: str, most: int, length: str, scale: int, norm: NormBound) -> str:
-    """Return a number in steps of the cells, scaled down, toward zero, where its unit is too long.
-
-    `most` is how far from zero it is at most. A product that fits 64 bits is divided there, by the length
-    or, where that is longer, by a number that is more than the product too: either way nothing is left.
-    """
-    factor = scale * norm.numerator
-    if most * factor < _WORD:
-        length_held = f"system.main.least({length}, {_WORD})::BIGINT"
-    else:
-        text, length_held = f"{text}::HUGEINT", length
-    beyond = f"({text} * {factor}) // {length_held}"
-    return f"CASE WHEN {length} IS NULL THEN {text} * {scale} ELSE {beyond} END"
+def _scaled(text: str, divisor: str, scale: int, length: _Length) -> str:
+    """Return a number in steps of the cells, scaled down, toward zero, where its unit is too long."""
+    number = text if length.short else f"{text}::HUGEINT"
+    beyond = f"({number} * {scale * length.norm.numerator}) // {divisor}"
+    return f"CASE WHEN {divisor} IS NULL THEN {text} * {scale} ELSE {beyond} END"
 
 
 def _nearest_to_zero(text: str, scaled: list[str]) -> str:

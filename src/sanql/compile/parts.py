@@ -50,15 +50,28 @@ def added_up(relations: Sequence[AddedUp]) -> list[str]:
     return statements
 
 
+def part_of_several(relations: Sequence[AddedUp], keys: Sequence[str]) -> str:
+    """Return a SELECT that makes of the rows of several parts those of one part, with their sums."""
+    columns = _columns(relations, keys)
+    return " UNION ALL ".join(
+        f"SELECT {', '.join(['part', *_listed(relation, columns, keys, summed=True)])} "
+        f"FROM temp.main.{PARTIAL} WHERE part = {number} "
+        f"GROUP BY {', '.join(dict.fromkeys(['part', *keys, *relation.named]))}"
+        for number, relation in enumerate(relations)
+    )
+
+
 def _columns(relations: Sequence[AddedUp], keys: Sequence[str]) -> list[str]:
     """Return every column but keys that some relation has; all of them hold whole numbers."""
     every = (column for relation in relations for column in (*relation.named, *relation.sums))
     return [column for column in dict.fromkeys(every) if column not in keys]
 
 
-def _listed(relation: AddedUp, columns: Sequence[str], keys: Sequence[str]) -> list[str]:
-    own = {*relation.named, *relation.sums}
-    numbers = (
-        f"CAST({column if column in own else 'NULL'} AS HUGEINT) AS {column}" for column in columns
-    )
+def _listed(
+    relation: AddedUp, columns: Sequence[str], keys: Sequence[str], *, summed: bool = False
+) -> list[str]:
+    own = {column: column for column in (*relation.named, *relation.sums)}
+    if summed:
+        own |= {column: f"system.main.sum({column})" for column in relation.sums}
+    numbers = (f"CAST({own.get(column, 'NULL')} AS HUGEINT) AS {column}" for column in columns)
     return [*keys, *numbers]

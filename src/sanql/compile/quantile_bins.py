@@ -1,35 +1,48 @@
 """Histograms as SQL: how many rows of each group are in each bin.
 
-Where m of a pair's n rows count (limits.py), its values are laid end to end in the order of their
-bins' hashes, and every n/m-th counts, from a random start r: v values become (v·m + r) // n, as in a
-count of them, and never more than m. Rows in one bin are alike: which of them counts is no matter.
+Where m of a pair's n rows count (limits.py), its values are laid end to end in ascending order, and
+every n/m-th counts, from a random start r: v values become (v·m + r) // n, as in a count of them, and
+never more than m. Each counts with the chance m/n, and in ascending order those that count are spread
+over the pair's values as evenly as so few can be. Rows in one bin are alike: which of them counts is no
+matter. So a pair's values are a list of bins, which a prepared copy may have in order (summaries.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanql.compile.keyed_hash import keyed_hash
-
 
 def bin_counts(
-    index: int, keys: Sequence[str], secret: str, *, by_unit: bool, all_pairs: bool
+    index: int, keys: Sequence[str], *, by_unit: bool, in_order: bool = False
 ) -> list[str]:
     """Return expressions that end in `leaves`: how many rows each bin of each group has.
 
-    `all_pairs` says that no unit can be in more groups than it may, so that none of its pairs is dropped.
+    The lists of pairs may be `in_order` already.
     """
     listed = "".join(f"{key}, " for key in keys)
-    source = f"SELECT {listed}x{index} AS leaf FROM input WHERE x{index} IS NOT NULL"
     statements = []
+    source = f"SELECT {listed}x{index} AS leaf FROM input WHERE x{index} IS NOT NULL"
     if by_unit:
-        statements = _by_unit(index, keys, secret, all_pairs=all_pairs)
+        statements = [
+            f"allotted{index} AS (SELECT {listed}unnest({_that_count(index, in_order)}) AS leaf "
+            "FROM rounded)"
+        ]
         source = f"SELECT * FROM allotted{index}"
     return [
         *statements,
         f"leaves{index} AS (SELECT {listed}leaf, system.main.count(*) AS c FROM ({source}) "
         f"GROUP BY {listed}leaf)",
     ]
+
+
+def held_values(value: str) -> str:
+    """Return the bins of all values of a pair, as a list in no order; NULL where it has none."""
+    return f"system.main.list({value}) FILTER (WHERE {value} IS NOT NULL)"
+
+
+def ascending(values: str) -> str:
+    """Return a list of bins in order."""
+    return f"system.main.list_sort({values}, 'ASC', 'NULLS LAST')"
 
 
 def bin_lists(index: int, keys: Sequence[str]) -> str:
@@ -42,27 +55,16 @@ def bin_lists(index: int, keys: Sequence[str]) -> str:
     )
 
 
-def _by_unit(index: int, keys: Sequence[str], secret: str, *, all_pairs: bool) -> list[str]:
-    """Return `allotted`: the bins of the rows that count, each row by itself.
+def _that_count(index: int, in_order: bool) -> str:
+    """Return the bins of a pair's values that count, as a list.
 
-    Only pairs that are cut are ranked, which is a sort; of all others every row counts. Row i of the v
-    that are laid end to end counts where (i·m + r) // n is one more than it was before that row.
+    Only pairs that are cut are sorted. The j-th that counts is the first value i, from 1, for which
+    (i·m + r) // n is j: (j·n - r) / m, rounded up. No unit has 2^43 rows, so that all of it fits 64 bits.
     """
-    listed, pair = "".join(f"{key}, " for key in keys), ", ".join(["u", *keys])
-    rows = f"(SELECT {pair}, x{index} AS leaf FROM input WHERE x{index} IS NOT NULL) a"
-    same = " AND ".join(["a.u = b.u", *(f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in keys)])
-    hashed = keyed_hash(secret, *(f"a.{part}" for part in ("u", *keys, "leaf")))
-    partition = ", ".join(f"a.{part}" for part in ("u", *keys))
-    whole = (
-        f"{rows} ANTI JOIN cut{index} b ON {same}"
-        if all_pairs
-        else f"{rows} SEMI JOIN (SELECT {pair} FROM rounded WHERE m >= n) b ON {same}"
+    held = f"b{index}"
+    places = (
+        f"system.main.list_transform(system.main.range(1, (system.main.len({held}) * m + r) // n + 1), "
+        "lambda j: (j * n - r + m - 1) // m)"
     )
-    return [
-        f"cut{index} AS MATERIALIZED (SELECT {pair}, m, n, r FROM rounded WHERE m < n)",
-        f"laid{index} AS (SELECT a.*, system.main.row_number() OVER (PARTITION BY {partition} "
-        f"ORDER BY {hashed}, a.leaf) AS i FROM {rows} SEMI JOIN cut{index} b ON {same})",
-        f"allotted{index} AS (SELECT {listed}leaf FROM {whole} UNION ALL "
-        f"SELECT {''.join(f'a.{key}, ' for key in keys)}a.leaf FROM laid{index} a "
-        f"JOIN cut{index} b ON {same} WHERE (i::HUGEINT * m + r) % n < m)",
-    ]
+    values = held if in_order else ascending(held)
+    return f"CASE WHEN m < n THEN system.main.list_select({values}, {places}) ELSE {held} END"

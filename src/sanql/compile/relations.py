@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sanql.catalog import Layout
-from sanql.compile.expressions.emitter import Emitter, engine_type, scanned
+from sanql.compile.expressions.emitter import SQL_LENGTH_MAX, Emitter, engine_type, scanned
 from sanql.compile.expressions.values import may_exceed_64_bits
 from sanql.compile.foreign_keys import joined_foreign_keys
 from sanql.compile.listed_rows import known_facts, listed_rows_sql, names_of
@@ -64,11 +64,14 @@ class RelationWriter:
         tables: Mapping[str, Table],
         public: PublicTables | None = None,
         part_secret: int | None = None,
+        length_max: int = SQL_LENGTH_MAX,
     ) -> None:
         """Write over tables that are read as a layout says; with a `part_secret`, units are in parts.
 
-        What reads only public tables goes into `public`; without it, the whole statement does.
+        What reads only public tables goes into `public`; without it, the whole statement does. What
+        would become longer than `length_max` is refused.
         """
+        self._length_max = length_max
         self.public = public
         self._layout = layout
         self._tables = tables
@@ -82,7 +85,9 @@ class RelationWriter:
         self._groups: list[tuple[list[str], list[str]]] = []
         self._shared = SharedSubqueries(self.fresh)
         self._names = 0
-        self.emitter = Emitter(self._leaf, raw=lambda column: self._read(column.slot, column.name))
+        self.emitter = Emitter(
+            self._leaf, lambda column: self._read(column.slot, column.name), length_max
+        )
 
     def enter(self, source: From, where: Expr | None) -> None:
         """Prepare a FROM: find out which foreign keys its joins already follow."""
@@ -97,7 +102,7 @@ class RelationWriter:
 
     def apart(self) -> RelationWriter:
         """Return a writer of another statement, which reads public tables only."""
-        return RelationWriter(self._layout, self._tables)
+        return RelationWriter(self._layout, self._tables, length_max=self._length_max)
 
     def _from(self, source: From, more: Sequence[str] = ()) -> str:
         match source:
@@ -150,7 +155,7 @@ class RelationWriter:
 
     def rows(self, rows: Rows) -> str:
         """Return a subquery's SELECT: `u`, its values c0… and its identifiers i0…."""
-        return within_length(self._rows(rows))
+        return within_length(self._rows(rows), self._length_max)
 
     def finished(self, rows: Rows, public: PublicTables) -> str:
         """Return where rows of public tables are found, computed before this statement."""
@@ -242,7 +247,7 @@ class RelationWriter:
         groups = tuple(name for names in self._groups[-1] for name in names) if self._groups else ()
 
         def write() -> str:
-            text = within_length(subquery_sql(self, asked))
+            text = within_length(subquery_sql(self, asked), self._length_max)
             if isinstance(asked.operand, Identifier):
                 # NULL is in no list and out of none, also if the unit has nothing in it
                 return f"(CASE WHEN {self._leaf(asked.operand)} IS NOT NULL THEN {text} END)"
@@ -292,7 +297,7 @@ class RelationWriter:
     def _asked(self, condition: Expr) -> str:
         """Return a condition of WHERE, in which it is the same whether one is false or unknown."""
         if isinstance(condition, Subquery) and isinstance(condition.operand, Identifier):
-            return within_length(subquery_sql(self, condition))
+            return within_length(subquery_sql(self, condition), self._length_max)
         if isinstance(condition, Subquery) and condition.ask is SubqueryKind.MEMBER:
             return self.emitter.sql(condition)  # the engine finds a list by it
         return self.emitter.condition(condition)

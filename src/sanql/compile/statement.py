@@ -31,25 +31,30 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from sanql.catalog import Layout
+from sanql.compile.blocks import blocks_of, in_blocks
 from sanql.compile.cells import DROPPED, CellWriter
 from sanql.compile.distinct_pairs import greedy_count, taken_in_all, taken_values
+from sanql.compile.expressions import SQL_LENGTH_MAX
 from sanql.compile.group_keys import KeyWriter, listing
 from sanql.compile.key_weights import WEIGHTS
 from sanql.compile.limits import LimitWriter
-from sanql.compile.measured_values import SqlLayer, measured_value, value_column
+from sanql.compile.measured_values import SqlLayer, layered, measured_value, value_column
 from sanql.compile.norms import NormWriter
-from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells
+from sanql.compile.parts import PARTIAL, AddedUp, added_up, part_of_cells, part_of_several
+from sanql.compile.poured_sums import poured_sum
 from sanql.compile.public_first import PublicTables
 from sanql.compile.quantile_bins import bin_counts, bin_lists
 from sanql.compile.relations import RelationWriter
 from sanql.compile.released import ReleasedAnswer, with_released
-from sanql.compile.small_units import ALL_ROWS, rows_without_limits
+from sanql.compile.small_units import GROUPS, SmallUnits, small_units
+from sanql.compile.summaries import SummedRows, summed_rows
+from sanql.compile.tables import SECOND_UNIT
 from sanql.errors import Refused
-from sanql.kernel import GreedyCount, PartialCells, Statement
+from sanql.kernel import GreedyCount, PartialCells, PouredSum, Statement
 from sanql.measurements import Measured
 from sanql.plan import Level, OneGroup, PrivateKeys, PublicKeys
 from sanql.policy import ColumnUnit, Table
-from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type
+from sanql.question import BIGINT_RANGE, Field, PublicQuery, Scan, Type, scans
 
 SMALL = "small"  # the rows of units that no limit binds
 _FEW_ROWS = 1_000
@@ -57,21 +62,30 @@ _PLAIN = (Type.BOOLEAN, Type.INTEGER, Type.TEXT)
 
 
 def compile_plan(
-    level: Level, layout: Layout, secret: int, released: Sequence[ReleasedAnswer] = ()
+    level: Level,
+    layout: Layout,
+    secret: int,
+    released: Sequence[ReleasedAnswer] = (),
+    length_max: int = SQL_LENGTH_MAX,
 ) -> Statement:
     """Return the statement that computes a plan's exact cells.
 
-    It finds the answers that are `released` to it as finished public tables.
+    It finds the answers that are `released` to it as finished public tables. An expression or a subquery
+    that would be longer than `length_max` is refused.
     """
     public = PublicTables()
     layout = with_released(layout, released, public)
     rows_are_units = _rows_are_units(level, layout)
+    summed = None if rows_are_units else summed_rows(level, layout)
+    if summed is not None:
+        layout = summed.within(layout)
     spread = layout.spread and not level.outline.table.public
-    parts = 1 if rows_are_units and not spread else layout.parts
-    in_parts = spread or parts > 1
+    parts = 1 if rows_are_units and not spread else _parts(level, layout)
+    blocks = 1 if rows_are_units or spread else blocks_of(level, layout)
+    in_parts = spread or parts > 1 or blocks > 1
     # who has a bucket open reads all of it, and no other
     part_secret = secret if in_parts and not spread else None
-    relations = RelationWriter(layout, level.outline.tables, public=public, part_secret=part_secret)
+    relations = RelationWriter(layout, level.outline.tables, public, part_secret, length_max)
     if spread and rows_are_units:
         _check_adds_up(level)
     group_keys = KeyWriter(level, layout, relations)
@@ -80,22 +94,28 @@ def compile_plan(
         level, group_keys, rows_are_units=rows_are_units, weighed_along=weighed is not None
     )
     statements = group_keys.domains()
-    greedy: tuple[GreedyCount, ...] = ()
+    greedy: tuple[GreedyCount | PouredSum, ...] = ()
     partial: PartialCells | None = None
     if level.outline.reads_no_rows:
         sql = (f"WITH {', '.join(statements)} " if statements else "") + cells.zeros()
     else:
         key = f"({secret})::BIGINT"
         domains = list(statements)
-        few = 0 if rows_are_units else rows_without_limits(level, layout)
-        statements += _inputs(_input(level, relations, group_keys, counted=few > 0), few)
+        small = None if rows_are_units else small_units(level, layout, summed)
+        rows = _input(level, relations, group_keys, summed, small)
+        inputs, read = _inputs(in_blocks(rows, blocks), rows, small)
+        statements += read
         if not rows_are_units:
             greedy = _greedy(level, key, statements, relations.emitter.parameters)
-        limited, adding = _limited(level, cells, key, rows_are_units=rows_are_units, apart=few > 0)
+        limits = LimitWriter(level, key, summed, inputs)
+        limited, adding = _limited(
+            level, cells, limits, key, rows_are_units=rows_are_units, apart=small
+        )
         statements += limited
         if in_parts:
             select = f"{_with(statements)}{part_of_cells(adding, _key_columns(level))}"
-            partial = PartialCells(PARTIAL, select, tuple(relations.emitter.parameters))
+            several = part_of_several(adding, _key_columns(level))
+            partial = PartialCells(PARTIAL, select, tuple(relations.emitter.parameters), several)
             statements = [*domains, *added_up(adding)]
         statements += _of_all_units(level, rows_are_units=rows_are_units)
         sql = _with(statements) + cells.final()
@@ -108,6 +128,14 @@ def compile_plan(
         partial=partial,
         parts=parts,
     )
+
+
+def _parts(level: Level, layout: Layout) -> int:
+    """Return in how many parts units are taken: no more than must be where only units are grouped."""
+    by_unit = not level.query.keys and not any(
+        part.by_bins or part.kind is Measured.DISTINCT for part in level.computed
+    )
+    return layout.parts if by_unit else max(layout.parts, layout.parts_by_key)
 
 
 def _with(statements: Sequence[str]) -> str:
@@ -154,10 +182,9 @@ def _has_few_rows(level: Level) -> bool:
 def _rows_are_units(level: Level, layout: Layout) -> bool:
     """Return whether each row that counts is all there is of its unit, so that no limit binds.
 
-    Rows are units by declaration, or because the one table that is read was seen to have one row for
-    each: then every limit keeps the row as it is, and the cells are the same as with limits. A norm may
-    be less than one row adds; where there is one (the table was declared `unique` when it was copied,
-    and is no longer) rows go the way of all others.
+    Rows are units by declaration, or because the one table that is read is declared `unique` and was seen
+    to be: then every limit keeps the row as it is, and the cells are the same as with limits. A norm may
+    be less than one row adds; where there is one rows go the way of all others.
     """
     source = level.query.source
     return not isinstance(level.outline.table.unit, ColumnUnit) or (
@@ -180,18 +207,25 @@ def _check_adds_up(level: Level) -> None:
 
 
 def _limited(
-    level: Level, cells: CellWriter, secret: str, *, rows_are_units: bool, apart: bool
+    level: Level,
+    cells: CellWriter,
+    limits: LimitWriter,
+    secret: str,
+    *,
+    rows_are_units: bool,
+    apart: SmallUnits | None,
 ) -> tuple[list[str], list[AddedUp]]:
     """Return what lies between the rows that count and the cells, and which of it adds up over units."""
     by_unit = not rows_are_units
-    limits, norms = LimitWriter(level, secret), NormWriter(level, secret)
-    small = limits.by_row(SMALL) if apart else None
+    norms = NormWriter(level, secret)
     weighed = _weighed_along(level) if by_unit else None
+    groups = [GROUPS] if weighed is not None else []
+    small = limits.by_row(SMALL, *groups) if apart is not None else None
     adding = [cells.added_up()]
     if by_unit and _counted_before(level):
         statements = [cells.cells("(SELECT * FROM input WHERE FALSE)")]
     elif by_unit and norms.needed:
-        scaled = norms.scaled(weighed, small)
+        scaled = norms.scaled(weighed, small, *groups)
         statements = [*limits.pairs(), *scaled, cells.cells_by_norm("scaled")]
         if limits.drops:
             statements += [*limits.bounded(small), cells.cells("bounded", DROPPED)]
@@ -202,8 +236,7 @@ def _limited(
     keys = _key_columns(level)
     for index, measurement in enumerate(level.computed):
         if measurement.by_bins:
-            all_pairs = not limits.limits_groups
-            statements += bin_counts(index, keys, secret, by_unit=by_unit, all_pairs=all_pairs)
+            statements += bin_counts(index, keys, by_unit=by_unit, in_order=limits.in_order)
             adding.append(AddedUp(f"leaves{index}", (*keys, "leaf"), ("c",)))
         if measurement.groups_max is not None and weighed is None:
             statements += limits.weights(measurement.groups_max)
@@ -225,7 +258,7 @@ def _of_all_units(level: Level, *, rows_are_units: bool) -> list[str]:
     """Return what is made of all units together: distinct values, and bins as lists."""
     keys, statements = _key_columns(level), []
     for index, measurement in enumerate(level.computed):
-        if measurement.kind is Measured.DISTINCT and not rows_are_units:
+        if measurement.counted_before and not rows_are_units:
             statements.append(taken_values(index, keys))
             if measurement.choices:
                 statements.append(taken_in_all(index, len(measurement.choices)))
@@ -240,50 +273,75 @@ def _key_columns(level: Level) -> list[str]:
 
 def _greedy(
     level: Level, secret: str, before: Sequence[str], parameters: Sequence[object]
-) -> tuple[GreedyCount, ...]:
-    """Return the counts of distinct values that are made before the statement."""
+) -> tuple[GreedyCount | PouredSum, ...]:
+    """Return what is counted in turns before the statement: distinct values, rows of two kinds."""
+    keys = _key_columns(level)
     return tuple(
-        greedy_count(
+        poured_sum(index, level.computed, keys, secret, before, parameters)
+        if measurement.poured is not None
+        else greedy_count(
             index,
-            _key_columns(level),
+            keys,
             secret,
             measurement.choices or [measurement.values_per_unit or 1],
             before,
             parameters,
         )
         for index, measurement in enumerate(level.computed)
-        if measurement.kind is Measured.DISTINCT
+        if measurement.counted_before
     )
 
 
 def _counted_before(level: Level) -> bool:
     """Return whether all cells are counted before the statement, and their keys known besides."""
-    kinds = {measurement.kind for measurement in level.computed if measurement.of is None}
-    return kinds == {Measured.DISTINCT} and not isinstance(level.outline.keys, PrivateKeys)
+    before = {part.counted_before for part in level.computed if part.of is None}
+    return before == {True} and not isinstance(level.outline.keys, PrivateKeys)
 
 
-def _inputs(rows: str, few: int) -> list[str]:
-    """Return the rows that count, those of units with `few` rows at most apart from the others."""
-    if not few:
-        return [f"input AS ({rows})"]
-    return [
-        f"counted_rows AS NOT MATERIALIZED ({rows})",
-        f"input AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} > {few})",
-        f"{SMALL} AS (SELECT * EXCLUDE ({ALL_ROWS}) FROM counted_rows WHERE {ALL_ROWS} <= {few})",
+def _inputs(
+    in_blocks: Sequence[str], rows: str, small: SmallUnits | None
+) -> tuple[list[str], list[str]]:
+    """Return the names of the rows that count, in blocks, and what they and those beside them are.
+
+    Rows of `small` units are apart from the others.
+    """
+    names = [f"input{n}" if n else "input" for n in range(len(in_blocks))]
+    if small is None:
+        return names, [f"{name} AS ({block})" for name, block in zip(names, in_blocks, strict=True)]
+    read = [
+        f"{name} AS (SELECT * FROM ({block}) WHERE NOT ({small.condition}))"
+        for name, block in zip(names, in_blocks, strict=True)
     ]
+    return names, [*read, f"{SMALL} AS (SELECT * FROM ({rows}) WHERE {small.condition})"]
 
 
-def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter, *, counted: bool) -> str:
-    """Return the rows that count, with unit, keys and gridded values."""
+def _input(
+    level: Level,
+    relations: RelationWriter,
+    group_keys: KeyWriter,
+    summed: SummedRows | None,
+    small: SmallUnits | None,
+) -> str:
+    """Return the rows that count, with unit, keys and gridded values, or rows added up."""
     query = level.query
     relations.enter(query.source, query.where)
     unit = relations.unit(query.source)
     columns = [f"{unit} AS u"] if unit is not None else []
-    if counted and isinstance(query.source, Scan):
-        columns.append(f"{relations.readers.count_rows(query.source, ALL_ROWS)} AS {ALL_ROWS}")
+    if level.outline.table.second is not None:
+        (scan,) = (scan for scan in scans(query.source) if scan.private)
+        columns.append(f"t{scan.slot}.{SECOND_UNIT} AS {SECOND_UNIT}")
+    if isinstance(query.source, Scan):
+        beside = {} if small is None else dict(small.beside)
+        beside |= {} if summed is None else summed.beside
+        columns += [
+            f"{relations.readers.beside(query.source, stored, name)} AS {name}"
+            for name, stored in beside.items()
+        ]
     columns += [f"{group_keys.grouped(key)} AS k{i}" for i, key in enumerate(query.keys)]
     layers: dict[str, tuple[SqlLayer, ...]] = {}
     for index, measurement in enumerate(level.computed):
+        if summed is not None:
+            break  # values are added up
         if measurement.expression is not None and value_column(level.computed, index) == index:
             value = measured_value(measurement, relations.emitter, group_keys)
             columns.append(f"{value.text} AS x{index}")
@@ -302,14 +360,4 @@ def _input(level: Level, relations: RelationWriter, group_keys: KeyWriter, *, co
     body = relations.once(text)
     shortened = [f"{key} AS k{index}" for index, key in group_keys.shortened().items()]
     # around the rows, so that what a key or a value is made of is written once
-    return _layered(body, shortened, layers)
-
-
-def _layered(body: str, shortened: Sequence[str], layers: Mapping[str, Sequence[SqlLayer]]) -> str:
-    """Return rows with columns replaced: each layer is written over the names of the one before."""
-    depth = max(map(len, layers.values()), default=0)
-    for level in range(max(depth, bool(shortened))):
-        made = [f"{above[level](x)} AS {x}" for x, above in layers.items() if level < len(above)]
-        replaced = ", ".join([*shortened, *made] if level == 0 else made)
-        body = f"SELECT * REPLACE ({replaced}) FROM ({body})"
-    return body
+    return layered(body, shortened, layers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sanql.compile.expressions.emitter import SQL_LENGTH_MAX
 from sanql.compile.public_first import PublicTables, stands_alone
 from sanql.errors import Refused
 from sanql.question import Expr, Grouped, Identifier, Selected, Subquery, SubqueryKind, walk
@@ -58,9 +57,9 @@ def asks(condition: Expr) -> bool:
     return any(isinstance(node, Subquery) for node in walk(condition))
 
 
-def within_length(text: str) -> str:
+def within_length(text: str, length_max: int) -> str:
     """Return a subquery's SQL; clamps repeat what they clamp, so nesting can double it many times."""
-    if len(text) > SQL_LENGTH_MAX:
+    if len(text) > length_max:
         raise Refused(
             "query_too_complex",
             "a subquery of this question becomes too long for the engine",

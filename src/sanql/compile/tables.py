@@ -21,6 +21,10 @@ INTEGERS = frozenset(
 )  # fmt: skip
 
 
+SECOND_UNIT = "w"
+"""What the unit of a second kind is called that a row belongs to, beside `u` of the first."""
+
+
 class TableReader:
     """Writes tables of a source, each with `u`, the unit of a row, where it has one."""
 
@@ -31,7 +35,7 @@ class TableReader:
         self._tables = tables
         self._part_secret = part_secret
         self._unit_type: str | None = None
-        self._counted: dict[str, str] = {}
+        self._beside: dict[str, dict[str, str]] = {}
 
     def table(
         self,
@@ -49,8 +53,7 @@ class TableReader:
         columns = {column: self._filled(table, column) for column in named}
         relation = self._source.relations[table.name]
         listed = [f"{text} AS {named[column]}" for column, text in columns.items()]
-        if name in self._counted:
-            listed.append(f"{self._source.row_counts[name]} AS {self._counted[name]}")
+        listed += [f"{stored} AS {shown}" for shown, stored in self._beside.get(name, {}).items()]
         if isinstance(table.unit, ColumnUnit | ViaUnit):
             self._check_unit_type(table)
         match table.unit:
@@ -66,6 +69,13 @@ class TableReader:
                     f"(SELECT {shown} FROM (SELECT {', '.join(own)} FROM {relation}) AS s "
                     f"JOIN ({self._owners(self._tables[unit.table], unit.key)}) AS o ON s.v = o.k)"
                 )
+            case ColumnUnit(column) if table.second is not None:
+                whose, other = self._stored(table, column), self._stored(table, table.second.column)
+                return (
+                    f"(SELECT {', '.join([f'{whose} AS u', f'{other} AS {SECOND_UNIT}', *listed])} "
+                    f"FROM {relation} WHERE {whose} IS NOT NULL AND {other} IS NOT NULL"
+                    f"{self._in_part(table, column)})"
+                )
             case ColumnUnit(column) | ViaUnit(column) if not unit_elsewhere:
                 whose = self._stored(table, column)
                 return (
@@ -78,9 +88,9 @@ class TableReader:
                     return self._one_for_each_key(table, shown, list(columns.values()))
                 return f"(SELECT {shown} FROM {relation})"
 
-    def count_rows(self, scan: Scan, name: str) -> str:
-        """Return how many rows the unit of a table's row has there: a column of this name from now on."""
-        self._counted[scan.table] = name
+    def beside(self, scan: Scan, stored: str, name: str) -> str:
+        """Return a column that a copy has besides the table's own: one of this name from now on."""
+        self._beside.setdefault(scan.table, {})[name] = stored
         return f"t{scan.slot}.{name}"
 
     def is_direct(self, unit: ViaUnit) -> bool:

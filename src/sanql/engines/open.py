@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sanql.engines.duckdb.engine import WorkerEngine
+from sanql.engines.encrypted.engine import EncryptedEngine
+from sanql.engines.encrypted.key import key_file
 from sanql.engines.in_process.engine import InProcessEngine
 from sanql.engines.protocol import Engine
 
@@ -25,6 +27,9 @@ ENGINE_KINDS: dict[str, Callable[[], Engine]] = {
 
 def engine_of(limits: EngineLimits) -> Engine:
     """Return the engine that a policy chooses."""
+    file = key_file(limits)
+    if file is not None:
+        return EncryptedEngine(file, open_engine())
     if limits.spark is None:
         return open_engine()
     from sanql.engines.spark.engine import SparkEngine

@@ -7,20 +7,43 @@ are, and whether they may be read at all, is decided elsewhere (ask/data.py).
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.account import WHOLE
-from sanql.catalog import BoundTable, Description, PreparedSource, bind, layout, remarks_on
+from sanql.catalog import (
+    BoundTable,
+    Description,
+    Layout,
+    PreparedSource,
+    Summary,
+    bind,
+    layout,
+    remarks_on,
+)
+from sanql.compile import summaries_of, summing
 from sanql.engines.open import open_engine
 from sanql.engines.protocol import Engine
+from sanql.engines.segments import (
+    SEGMENTS,
+    copy_with_most_of,
+    hash_of,
+    segment_names,
+    segments_of,
+)
 from sanql.errors import Fault, PolicyError
-from sanql.kernel import Copy, CopyReport, Stamp, database_files, stamp
+from sanql.kernel import (
+    Copy,
+    CopyReport,
+    Stamp,
+    SummedCost,
+    database_files,
+    stamp,
+)
 from sanql.policy import fold, identifiers, unit_path
 from sanql.sources import (
     Cache,
@@ -40,11 +63,14 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 # Part of every entry's name: raise it when the same files would be prepared differently.
-_PREPARATION_VERSION = 8
+PREPARATION_VERSION = 10
 _ATTEMPTS_MAX = 3
 _ROW_BYTES = 384  # that a row of a private table takes while it is grouped by unit and key, at most
+_VALUE_BYTES = 16  # that a value takes which is in a list of its unit's, at most
 _PARTS_MAX = 256
 _ROWS_OF_A_PART = 2_000_000  # in a copy
+_ROWS_OF_A_BLOCK = 250_000
+_BLOCKS_MAX = 8
 _COPY = "copy"  # in an entry: what was seen of the copy, where there is one
 
 
@@ -107,7 +133,7 @@ def prepare(
         prepared = _recall(policy, here, current, cache, copied=copied)
         if prepared is not None:
             return prepared
-        with cache.writing():
+        with cache.writing(entry_name(policy, current.hashes)):
             if _recall(policy, here, current, cache, copied=copied) is None:
                 schema = _known_schema(known, current) or _inspect(policy, here, engine)
                 makes = copied or here.is_copied(bind(policy, here.formats(policy), schema), schema)
@@ -136,26 +162,67 @@ def _recall(
     cache.touch(fingerprint)
     nothing: dict[str, object] = {"one_row": [], "attached": []}
     seen = CopyReport.from_dict(schema[_COPY] if copied else {**schema, **nothing})
-    parts = unit_parts(policy, bound, seen.rows, copied=copied)
     read = layout(bound, copied=copied, one_row=seen.one_row, attached=seen.attached)
-    read = replace(read, parts=parts)
-    return PreparedSource(**vars(read), database=database, fingerprint=fingerprint, stamp=own)
+    if copied:
+        read = replace(read, summaries=_summaries(policy, bound, read, seen.rows, seen.summed))
+    read = _in_parts(read, policy, bound, seen.rows, copied=copied)
+    return PreparedSource(
+        **vars(read),
+        database=database,
+        fingerprint=fingerprint,
+        stamp=own,
+        segments=segments_of(schema),
+    )
 
 
-def unit_parts(
-    policy: Policy, bound: Mapping[str, BoundTable], rows: Mapping[str, int], *, copied: bool
-) -> int:
-    """Return in how many parts units are taken, so that what is computed of one fits into memory.
+def _in_parts(
+    read: Layout,
+    policy: Policy,
+    bound: Mapping[str, BoundTable],
+    rows: Mapping[str, int],
+    *,
+    copied: bool,
+) -> Layout:
+    """Return how tables are read with units in parts, so that what is computed of one fits into memory.
 
-    In a copy a part is a range of rows, and small parts are quicker: they fit into caches of processors.
-    Elsewhere each part reads all rows. It hangs on how many rows the private tables have, and on nothing
-    that is asked.
+    In a copy a part is a range of rows, and small parts and blocks of them are quicker where rows are
+    grouped by keys: they fit into caches of processors. Elsewhere each part reads all rows. It hangs on
+    how many rows the private tables have, and on nothing that is asked.
     """
     private = [bound[name] for name, table in policy.tables.items() if not table.public]
     most = max((rows.get(table.name, 0) for table in private), default=0)
-    needed = -(-most * _ROW_BYTES // policy.engine.memory_bytes)
-    quick = most // _ROWS_OF_A_PART if copied else 1
+    needed, quick = (_parts(policy, most, copied=each) for each in (False, copied))
+    blocks = most // quick // _ROWS_OF_A_BLOCK if copied else 1
+    blocks = min(max(1, blocks), _BLOCKS_MAX)
+    return replace(read, parts=needed, parts_by_key=quick, blocks=blocks)
+
+
+def _parts(policy: Policy, rows: int, *, copied: bool) -> int:
+    needed = -(-rows * _ROW_BYTES // policy.engine.memory_bytes)
+    quick = rows // _ROWS_OF_A_PART if copied else 1
     return min(max(1, needed, quick), _PARTS_MAX)
+
+
+def _summaries(
+    policy: Policy,
+    bound: Mapping[str, BoundTable],
+    read: Layout,
+    rows: Mapping[str, int],
+    costs: Mapping[str, SummedCost],
+) -> Mapping[str, tuple[Summary, ...]]:
+    """Return the relations of rows added up that a copy has, those of fewest rows first."""
+
+    def by_rows(table: str, summaries: tuple[Summary, ...]) -> Iterator[Summary]:
+        for summary in summaries:
+            cost = costs[summary.name]
+            listed = rows.get(bound[table].name, 0) * len(summary.lists)
+            needed = cost.rows + listed * _VALUE_BYTES // _ROW_BYTES
+            yield replace(summary, cost=cost, parts=_parts(policy, needed, copied=True))
+
+    return {
+        table: tuple(sorted(by_rows(table, each), key=lambda summary: summary.cost.rows))
+        for table, each in summaries_of(policy.tables, read).items()
+    }
 
 
 def schema_of(
@@ -193,15 +260,33 @@ def _build(
     seen: dict[str, object] = {}
     if copied:
         target = cache.building(fingerprint)
-        try:
-            request = source.copying(policy, bound, schema, target)
-            seen = {_COPY: _copy(request, source, progress, engine).to_dict()}
-        except BaseException:
-            for left in target.parent.glob(f"{target.name}*"):  # the engine's log of it, too
-                left.unlink(missing_ok=True)
-            raise
+        request = source.copying(policy, bound, schema, target, stamps.bucket_secret())
+        request = _with_summaries(policy, bound, request)
+        segments = segment_names(request, stamped, PREPARATION_VERSION)
+        named = (replace(each, segments=segments[each.name]) for each in request.tables)
+        before = copy_with_most_of(cache, segments)
+        request = replace(request, tables=tuple(named), before=before, stamp=stamped.stamp)
+        begun = cache.is_begun(fingerprint)
+        report = _copy(request, progress, engine)
+        if isinstance(report, str) and stamps.of(locate(policy)) != stamped:
+            return
+        if isinstance(report, str) and begun:  # what was begun may be of no use
+            cache.begin_anew(fingerprint)
+            report = _copy(request, progress, engine)
+        if isinstance(report, str):
+            cache.begin_anew(fingerprint)  # the disk may be full
+            raise PolicyError([source.not_copied(report)])
+        seen = {_COPY: report.to_dict(), SEGMENTS: segments}
     if stamps.of(locate(policy)) == stamped:
         cache.record(fingerprint, {**schema, **seen})
+
+
+def _with_summaries(policy: Policy, bound: Mapping[str, BoundTable], request: Copy) -> Copy:
+    """Return a request for a copy in which rows are added up as the policy says."""
+    asked = summing(policy.tables, layout(bound, copied=True))
+    named = {bound[table].name: summed for table, summed in asked.items()}
+    tables = tuple(replace(t, summed=named.get(t.name, ())) for t in request.tables)
+    return replace(request, tables=tables)
 
 
 def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str, object]:
@@ -221,22 +306,24 @@ def _inspect(policy: Policy, source: Source, engine: Engine | None) -> dict[str,
     return schema
 
 
-def _copy(
-    request: Copy, source: Source, progress: Progress | None, engine: Engine | None
-) -> CopyReport:
-    """Copy what is read of a source into a new database; PolicyError where that is not possible."""
-    total = sum(len(table.projections) for table in request.tables)
+def _copy(request: Copy, progress: Progress | None, engine: Engine | None) -> CopyReport | str:
+    """Return what was seen of a copy; the table that was being copied where that was not possible."""
+    files = {table.name: len(table.projections) for table in request.tables}
     begun: list[str] = []
+    parts = Counter[str]()
 
     def begin(table: str) -> None:
         begun.append(table)
+        parts[table] += 1
+        number = sum(min(count, files[each]) for each, count in parts.items())
+        words = f"preparing {table}: {number} of {sum(files.values())}"
+        if parts[table] > files[table]:
+            words = f"moving {table} to its units: part {parts[table] - files[table]}"
         if progress is not None:
-            progress(f"preparing {table}: {len(begun)} of {total}")
+            progress(words)
 
     seen = (engine or open_engine()).copy(request, begin)
-    if seen is None:
-        raise PolicyError([source.not_copied(begun[-1] if begun else request.tables[0].name)])
-    return seen
+    return seen if seen is not None else begun[-1] if begun else request.tables[0].name
 
 
 def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
@@ -244,8 +331,8 @@ def entry_name(policy: Policy, hashes: Mapping[str, str]) -> str:
     known = {fold(name): digest for name, digest in hashes.items()}
     own = [(table.name, known.get(fold(table.name))) for table in policy.tables.values()]
     paths = [unit_path(t, policy.tables) for t in policy.tables.values() if not t.public]
-    content = json.dumps([_PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy), paths])
-    return hashlib.sha256(content.encode()).hexdigest()[:40]
+    content = [PREPARATION_VERSION, own, hashes.get(WHOLE), _declared(policy), paths]
+    return hash_of([*content, *_summed(policy)])
 
 
 def first_fingerprint(policy: Policy, source: Source) -> str:
@@ -254,8 +341,7 @@ def first_fingerprint(policy: Policy, source: Source) -> str:
         stamps = [(str(path), _stamp_of_first(path)) for path in source.paths()]
     except OSError:
         raise vanished_file() from None
-    content = json.dumps([1, stamps, _declared(policy)])
-    return hashlib.sha256(content.encode()).hexdigest()[:40]
+    return hash_of([1, stamps, _declared(policy)])
 
 
 def _stamp_of_first(path: Path) -> tuple[int, int, int, int]:
@@ -273,6 +359,24 @@ def _declared(policy: Policy) -> list[tuple[object, ...]]:
         )
         for table in policy.tables.values()
     ]
+
+
+def _summed(policy: Policy) -> list[tuple[object, ...]]:
+    """Return what shapes the rows that are added up, bounds and grids among it, where there are any."""
+    found: list[tuple[object, ...]] = []
+    for table in policy.tables.values():
+        if table.summaries is None:
+            continue
+        summaries = table.summaries
+        of, ranked = (
+            [
+                (c.name, str(c.bounds), str(c.precision), c.nullable)
+                for c in map(table.columns.__getitem__, names)
+            ]
+            for names in (summaries.of, summaries.quantiles_of)
+        )
+        found.append((table.name, summaries.by, of, *([ranked] if ranked else [])))
+    return found
 
 
 def _stamp(source: Source) -> Stamp:

@@ -33,7 +33,7 @@ class Engine(Protocol):
     def copy(self, request: Copy, begun: Callable[[str], None]) -> CopyReport | None:
         """Return what was seen of a copy that was made; None where not all was copied.
 
-        `begun` is told of each file as it begins.
+        `begun` is told of each file of a table as it begins, and then of each part that is moved.
         """
 
     def serve(self, request: Serve) -> Server:

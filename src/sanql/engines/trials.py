@@ -16,30 +16,25 @@ not use more than one process.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.catalog import PreparedSource
 from sanql.compile import ReleasedAnswer, compile_plan
-from sanql.engines.duckdb.process import locked_spill
 from sanql.engines.pool import Pool
 from sanql.engines.protocol import Engine
 from sanql.errors import Refused, Unavailable
-from sanql.kernel import CATALOG, Statement, quote_name
+from sanql.kernel import CATALOG, Statement, locked_spill, quote_name, remove_folder
 
 if TYPE_CHECKING:
     from sanql.plan import Level
     from sanql.policy import EngineLimits
 
 LENGTH_UNTRIED = 8_000
-SHORTER = 4
-"""No statement is so many times as long as it is where rows are units, or have theirs attached."""
 _TIME_SHARE = 4  # the answer must be planned again, and then computed
 _MEMORY_SHARE = 2
 
@@ -56,17 +51,17 @@ class Trials:
             },
             scans={table: _named(types) for table, types in source.types.items()},
             parts=1,
+            parts_by_key=1,
+            blocks=1,
             buckets={},
             units={},
             one_row=frozenset(),
             row_counts={},
+            summaries={},
             spread=False,
         )
-        self._shorter = SHORTER if source.units or source.one_row else 1
-        self._is_copy = (source.relations, source.scans) == (
-            self._plain.relations,
-            self._plain.scans,
-        )
+        is_copy = (source.relations, source.scans) == (self._plain.relations, self._plain.scans)
+        self._is_longer = is_copy and not (source.units or source.one_row or source.summaries)
         self._limits = replace(
             limits,
             workers=1,
@@ -81,11 +76,11 @@ class Trials:
 
         What is tried has columns named as in a copy, follows references, limits all units, and takes them
         at once: how the source is read may hang on its rows, and decides nothing. Where the source is a
-        copy, what is `sent` differs from that by its secret, by what it says of parts, and by what was
-        seen of rows when they were copied. No secret is shorter than 0, and what was seen leaves no less
-        than one part in `SHORTER`: if so many times its length is short, so is what would be tried.
+        copy of whose rows nothing was seen that shortens statements, what is `sent` differs from that by
+        its secret and by what it says of parts. No secret is shorter than 0: if it is short, so is what
+        would be tried.
         """
-        if self._is_copy and len(sent.in_full()) * self._shorter <= LENGTH_UNTRIED:
+        if self._is_longer and len(sent.in_full()) <= LENGTH_UNTRIED:
             return
         tried = compile_plan(level, self._plain, 0, released)
         if len(tried.in_full()) <= LENGTH_UNTRIED:
@@ -155,6 +150,4 @@ def _named(types: Mapping[str, str]) -> dict[str, str]:
 def _removed(folder: Path, lock: int, owner: int) -> None:
     if owner != os.getpid():
         return  # a forked child ends: the folder is its parent's
-    shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):
-        os.close(lock)
+    remove_folder(folder, lock)

@@ -2,6 +2,7 @@
 
 from sanql.exact.answer import differences_from_sql, exact_answer, exact_columns
 from sanql.exact.cells import Released, recorded_cells, release_cells
+from sanql.exact.meaning import meaning_of_release
 from sanql.exact.plan import ExactPlan, plan_exact
 from sanql.exact.terms import (
     Terms,
@@ -23,6 +24,7 @@ __all__ = [
     "differences_from_sql",
     "exact_answer",
     "exact_columns",
+    "meaning_of_release",
     "plan_exact",
     "recorded_cells",
     "release_cells",

@@ -11,16 +11,14 @@ from sanql.answer import MeasuredContent, arrange, run_on_cells
 from sanql.compile import ENGINE_TYPES, Emitter
 from sanql.exact.cells import ExactCells, Released
 from sanql.exact.plan import ExactPlan, Reading
-from sanql.exact.terms import certificate_of
 from sanql.policy import Table, show_number
-from sanql.policy.exact import ExactValues
+from sanql.policy.exact import ExactValues, ExactVerdict
 from sanql.question import TYPES, ColumnRef, Expr
-from sanql.results import ExactAnswer
+from sanql.results import ExactAnswer, ExactCertificate
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from sanql.account import ExactEntry
 
 DIGITS = 38
 
@@ -29,7 +27,7 @@ def exact_answer(
     plan: ExactPlan,
     table: Table,
     released: Released,
-    book: list[ExactEntry],
+    certificate: ExactCertificate,
     remaining: tuple[Balance, ...],
     version: int | None,
 ) -> ExactAnswer:
@@ -40,7 +38,7 @@ def exact_answer(
         noise={},
         charge=Charge((), Fraction(0), Fraction(0)),
         remaining=remaining,
-        certificate=certificate_of(released.entry.claim, book, differences_from_sql(plan)),
+        certificate=certificate,
         cached=released.cached,
         version=version,
     )
@@ -52,6 +50,9 @@ def differences_from_sql(plan: ExactPlan) -> list[str]:
     It cannot be otherwise: how many values are missing is data, and only sums over records whose
     number is public are certified. No policy says that a column has a value in every record.
     """
+    if isinstance(plan.exact, ExactVerdict):
+        value = plan.exact.values[plan.exact.missing]
+        return [f"records without a listed value count as {value}"]
     if not isinstance(plan.exact, ExactValues):
         return []
     value = show_number(plan.exact.missing * plan.exact.grid)
@@ -92,15 +93,21 @@ def _groups(plan: ExactPlan, table: Table, cells: ExactCells) -> pyarrow.Table:
     where = f" WHERE {emitter.sql(plan.where)}" if plan.where is not None else ""
     grouping = f" GROUP BY {', '.join(f'k{i}' for i in range(len(keys)))}" if keys else ""
     sums = (
-        "coalesce(sum(records), 0)::VARCHAR AS records, coalesce(sum(total), 0)::VARCHAR AS total"
+        "coalesce(sum(records), 0)::VARCHAR AS records, coalesce(sum(total), 0)::VARCHAR AS total, "
+        "min(total)::VARCHAR AS verdict"
     )
     sql = f"SELECT {', '.join([*keys, sums])} FROM cells{where}{grouping}"
     groups = run_on_cells(sql, emitter.parameters, _base(plan, cells))
     columns = {f"k{index}": groups.column(f"k{index}") for index in range(len(keys))}
     records = [int(text) for text in groups.column("records").to_pylist()]
     totals = [int(text) for text in groups.column("total").to_pylist()]
+    verdicts = groups.column("verdict").to_pylist()
     for index, reading in enumerate(plan.readings):
-        columns[f"a{index}"] = _column(plan, reading, records, totals)
+        columns[f"a{index}"] = (
+            _verdicts(plan, table, verdicts)
+            if reading is Reading.VERDICT
+            else _column(plan, reading, records, totals)
+        )
     if not columns:
         columns["present"] = pa.array([True] * groups.num_rows)
     return pa.table(columns)
@@ -118,6 +125,19 @@ def _base(plan: ExactPlan, cells: ExactCells) -> pyarrow.Table:
     columns["records"] = pa.array([Decimal(n) for n in cells.records], whole)
     columns["total"] = pa.array([Decimal(n) for n in cells.totals], whole)
     return pa.table(columns)
+
+
+def _verdicts(plan: ExactPlan, table: Table, places: list[str | None]) -> pyarrow.Array:
+    """Return the outputs that are meant; a group has one cell, and a group of none has no verdict."""
+    import pyarrow as pa
+
+    assert isinstance(plan.exact, ExactVerdict)  # noqa: S101  (nothing else has verdicts)
+    outputs = plan.exact.outputs
+    kinds = {"integer": pa.int64(), "boolean": pa.bool_()}
+    kind = pa.string()
+    if not isinstance(outputs[0], str):
+        kind = kinds["boolean" if isinstance(outputs[0], bool) else "integer"]
+    return pa.array([None if place is None else outputs[int(place)] for place in places], kind)
 
 
 def _column(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sanql.account import Asked, ExactEntry, Ledger
 from sanql.engines import unavailable
 from sanql.exact.terms import CELL_SMALL, cells_too_small, certified_claim, claim_of, terms_of
-from sanql.policy.exact import Exact, ExactHistogram
+from sanql.policy.exact import Exact, ExactHistogram, ExactVerdict
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExactCells:
-    """Of every cell, in the order of the declaration: its records and the sum of their values."""
+    """Of every cell, in the order of the declaration: its records and the sum of their values.
+
+    Of a verdict nothing but the verdict is kept: `totals` has its place among the outputs, and the
+    numbers of records are left at 0.
+    """
 
     records: tuple[int, ...]
     totals: tuple[int, ...]
@@ -88,26 +92,46 @@ def _computed(
 ) -> ExactCells:
     least = terms_of(exact).least
     try:
-        cells = _read(exact, run())
+        cells, shown = _read(exact, run())
     except Exception:
         # whatever happened must not be told: it could depend on a row
         ledger.exact.void(entry, None, reason="engine")
         raise unavailable() from None
     if isinstance(exact, ExactHistogram):
-        shown = tuple(count if count >= least else 0 for count in cells.records)
-        return ExactCells(shown, cells.totals)
+        large = tuple(count if count >= least else 0 for count in cells.records)
+        return ExactCells(large, cells.totals)
     if min(cells.records) < least:
         ledger.exact.void(entry, CELL_SMALL, reason="refused")
         raise cells_too_small(exact)
-    return cells
+    return shown
 
 
-def _read(exact: Exact, table: pyarrow.Table) -> ExactCells:
-    """Return the engine's cells in the declared order; a cell it does not mention has no records."""
+def _read(exact: Exact, table: pyarrow.Table) -> tuple[ExactCells, ExactCells]:
+    """Return the engine's cells in the declared order, and what may leave of them.
+
+    A cell that the engine does not mention has no records.
+    """
     places = {key: place for place, key in enumerate(exact.cells.keys())}
+    if isinstance(exact, ExactVerdict):
+        return _decided(exact, table, places)
     records, totals = [0] * len(places), [0] * len(places)
     keys = [f"k{index}" for index in range(len(exact.cells.columns))]
     for row in table.to_pylist():
         place = places[tuple(row[key] for key in keys)]
         records[place], totals[place] = int(row["records"]), int(row["total"] or 0)
-    return ExactCells(tuple(records), tuple(totals))
+    cells = ExactCells(tuple(records), tuple(totals))
+    return cells, cells
+
+
+def _decided(
+    exact: ExactVerdict, table: pyarrow.Table, places: Mapping[tuple[Any, ...], int]
+) -> tuple[ExactCells, ExactCells]:
+    """Return how many records every cell has, and the verdict on it."""
+    counts = [[0] * len(exact.values) for _ in places]
+    keys = [f"k{index}" for index in range(len(exact.cells.columns))]
+    for row in table.to_pylist():
+        counts[places[tuple(row[key] for key in keys)]][int(row["x"])] += int(row["records"])
+    sizes, nothing = tuple(map(sum, counts)), (0,) * len(counts)
+    deciding = exact.against(exact.known_records + 1)
+    decided = tuple(deciding.decide(cell) for cell in counts)
+    return ExactCells(sizes, nothing), ExactCells(nothing, decided)

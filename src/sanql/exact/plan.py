@@ -10,11 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 
 from sanql.errors import Refused
-from sanql.policy.exact import BinaryColumn, Exact, ExactValues
-from sanql.question import Aggregate, Call, ColumnRef, Expr, Literal, Query, Scan, walk
-from sanql.statistics import Average, Count, CountUnits, Sum
+from sanql.policy.exact import (
+    BinaryColumn,
+    Exact,
+    ExactValues,
+    ExactVerdict,
+    LowerMedian,
+    MapEstimate,
+    MostFrequent,
+    ShareAtLeast,
+    VerdictFunction,
+)
+from sanql.question import Aggregate, Call, ColumnRef, Expr, Literal, Query, Scan, Type, walk
+from sanql.statistics import Average, Count, CountUnits, MapFit, Mode, Quantile, ShareTest, Sum
 
 NOISE = "ask with noise: pass an epsilon instead of exact"
 
@@ -25,6 +36,7 @@ class Reading(StrEnum):
     RECORDS = "the number of records"
     TOTAL = "the sum of the values"
     MEAN = "the sum over the number of records"
+    VERDICT = "which of a few outputs it is"
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,15 @@ class ExactPlan:
 
 @dataclass(frozen=True)
 class _Use:
-    """An aggregate as a reading of a column (None: of the records themselves)."""
+    """An aggregate as a reading of a column (None: of the records themselves).
+
+    `function` is what a verdict decides, `family` the declaration that it names.
+    """
 
     reading: Reading
     column: str | None
+    function: VerdictFunction | None = None
+    family: str | None = None
 
 
 def plain_table(query: Query) -> str | None:
@@ -72,9 +89,49 @@ def plan_exact(query: Query, declared: Mapping[str, Exact]) -> ExactPlan:
     flag, where = _split_flag(query.where, releases)
     if flag is not None:
         uses = [_flagged(use, flag, query) for use in uses]
+    if any(use.reading is Reading.VERDICT for use in uses):
+        return _plan_verdict(query, uses, releases)
+    releases = [exact for exact in releases if not isinstance(exact, ExactVerdict)]
+    if not releases:
+        raise Refused(
+            "exact_not_declared",
+            f"the owner has declared verdicts on {table} only, and numbers are not released exactly",
+            NOISE,
+        )
     exact = _release_for(uses, releases, _columns(where, *query.keys))
     _check_cells(exact, where, query.keys)
     return ExactPlan(query, exact, where, tuple(use.reading for use in uses))
+
+
+def _plan_verdict(query: Query, uses: list[_Use], releases: list[Exact]) -> ExactPlan:
+    """Return the plan of verdicts: each cell has one, and unions of cells have none."""
+    exact = _verdict_for(uses, [one for one in releases if isinstance(one, ExactVerdict)])
+    _check_cells(exact, query.where, query.keys)
+    keys = {key.name for key in query.keys if isinstance(key, ColumnRef)}
+    if keys != set(exact.cells.names) or len(query.keys) != len(exact.cells.names):
+        cells = " and ".join(exact.cells.names) or "nothing"
+        raise Refused(
+            "exact_outside_cells",
+            f"[exact.{exact.name}] decides for each cell, and nothing is known of several together",
+            f"GROUP BY {cells}; WHERE may leave cells out",
+        )
+    return ExactPlan(query, exact, query.where, tuple(use.reading for use in uses))
+
+
+def _verdict_for(uses: list[_Use], verdicts: list[ExactVerdict]) -> ExactVerdict:
+    asked = set(uses)
+    for exact in verdicts if len(asked) == 1 else []:
+        (use,) = asked
+        named = use.family in (None, exact.name)
+        if named and use.column == exact.column and use.function == exact.function:
+            return exact
+    declared = "; ".join(f"[exact.{one.name}] of {one.column}" for one in verdicts) or "none"
+    raise Refused(
+        "exact_not_declared",
+        "the owner has declared no such verdict; of this table, "
+        f"{declared}. One question has one verdict",
+        f"ask what is declared, or {NOISE}",
+    )
 
 
 def _use(aggregate: Aggregate) -> _Use:
@@ -89,14 +146,38 @@ def _use(aggregate: Aggregate) -> _Use:
             if column is not None:
                 mean = aggregate.statistic == Average.name
                 return _Use(Reading.MEAN if mean else Reading.TOTAL, column)
+        case _ if isinstance(argument, ColumnRef):
+            found = _verdict(aggregate, argument)
+            if found is not None:
+                return found
         case _:
             pass
     raise Refused(
         "exact_statistic",
         f"{aggregate.text} cannot be released exactly: certificates are for COUNT(*), and SUM and "
-        "AVG of a declared column as it is",
+        "AVG of a declared column as it is; and for MAP_ESTIMATE, MODE, QUANTILE_DISC(x, 0.5) and "
+        "SHARE_AT_LEAST where a verdict is declared",
         f"ask for one of these, or {NOISE}",
     )
+
+
+def _verdict(aggregate: Aggregate, column: ColumnRef) -> _Use | None:
+    """Return a statistic as a verdict on a column, if it is one."""
+    match aggregate.statistic:
+        case MapFit.name:
+            family = aggregate.arguments[1]
+            assert isinstance(family, Literal)  # noqa: S101  (it is asked for with a name)
+            return _Use(Reading.VERDICT, column.name, MapEstimate(), str(family.value))
+        case Mode.name:
+            return _Use(Reading.VERDICT, column.name, MostFrequent())
+        case Quantile.name if (
+            aggregate.fraction == Fraction(1, 2) and aggregate.facts.type is Type.INTEGER
+        ):
+            return _Use(Reading.VERDICT, column.name, LowerMedian())
+        case ShareTest.name if aggregate.fraction is not None:
+            return _Use(Reading.VERDICT, column.name, ShareAtLeast(aggregate.fraction))
+        case _:
+            return None
 
 
 def _truth(expression: Expr | None, otherwise: int | None) -> str | None:

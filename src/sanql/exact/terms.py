@@ -23,16 +23,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from sanql.account import ExactClaim, ExactEntry, version_name
+from sanql.account import ExactClaim, ExactEntry, joint_guarantee, version_name
 from sanql.errors import Refused
+from sanql.exact.meaning import meaning_of_release
+from sanql.mechanisms.noiseless import Adversary, delta_at, epsilon_at, others_enough, threshold_min
 from sanql.mechanisms.noiseless import NoiselessCertificate as Certified
-from sanql.mechanisms.noiseless import delta_at, others_enough, threshold_min
 from sanql.numbers import number_upper
 from sanql.policy import declaration_digest, first_declaration_digest, show_number
-from sanql.policy.exact import Exact, ExactValues
-from sanql.results import ExactCertificate
-from sanql.theory.constants import composed_delta
-from sanql.theory.exact import exp_upper
+from sanql.policy.exact import Exact, ExactHistogram, ExactValues, ExactVerdict
+from sanql.results import Budget, ExactCertificate
 
 DEFINITION = "(epsilon, delta)-distributional differential privacy (DDP)"
 CELL_SMALL = "a cell has fewer records than the certificate needs"
@@ -40,29 +39,44 @@ CELL_SMALL = "a cell has fewer records than the certificate needs"
 
 @dataclass(frozen=True)
 class Terms:
-    """A declared release with its certificate; `least` is the least cell, or what is shown of one."""
+    """A declared release with its certificate; `least` is the least cell, or what is shown of one.
+
+    `certified` is at the epsilon that is accepted, `at_delta` at about the least epsilon that the
+    accepted delta allows: two points of one curve, and both hold at once.
+    """
 
     exact: Exact
     least: int
     certified: Certified
+    at_delta: Certified
 
 
 @lru_cache(maxsize=64)
 def terms_of(exact: Exact) -> Terms:
     """Return the terms of a declaration, from what is declared alone; refuse what never passes."""
     epsilon, delta = exact.accept.epsilon, exact.accept.delta
-    if isinstance(exact, ExactValues):
+    if not isinstance(exact, ExactHistogram):
         least, certified = _least_cell(exact)
+        against: Adversary = exact.against(least - 1)
     else:
         known = exact.known_records
         least = exact.threshold or threshold_min(exact.prior, epsilon, delta, known=known)
-        certified = delta_at(exact.against(least), epsilon)
+        against = exact.against(least)
+        certified = delta_at(against, epsilon)
     if Fraction(certified.delta_upper) > delta:  # the policy was checked; nothing is left to trust
         raise Refused("exact_not_certified", "the declared class does not pass", "add noise")
-    return Terms(exact, least, certified)
+    return Terms(exact, least, certified, _least_epsilon(against, exact, certified))
 
 
-def _least_cell(exact: ExactValues) -> tuple[int, Certified]:
+def _least_epsilon(against: Adversary, exact: Exact, certified: Certified) -> Certified:
+    """Return the certificate of about the least epsilon at the accepted delta."""
+    try:
+        return epsilon_at(against, exact.accept.delta, cap=exact.accept.epsilon)
+    except Refused:  # what is accepted is about the least already
+        return certified
+
+
+def _least_cell(exact: ExactValues | ExactVerdict) -> tuple[int, Certified]:
     """Return the declared number of records of a cell, or one that is enough, with its certificate."""
     epsilon, delta = exact.accept.epsilon, exact.accept.delta
     if exact.records_min is not None:
@@ -99,14 +113,19 @@ def certified_claim(exact: Exact, version: int, formerly: str = "") -> ExactClai
         "definition": DEFINITION,
         "epsilon": number_upper(exact.accept.epsilon),
         "delta": certified.delta_upper,
+        "epsilon_least": terms.at_delta.epsilon,
+        "delta_accepted": number_upper(exact.accept.delta),
+        "meaning": meaning_of_release(exact, terms.least, (certified, terms.at_delta)),
         "class": certified.adversary,
         "theorem": certified.theorem,
         "tiers": list(certified.tiers),
         "assumptions": [*certified.assumptions, *_assumptions(terms)],
         "protects": _protects(exact),
-        "mechanism": "none: the cells are exact",
+        "mechanism": "none: the verdicts are exact"
+        if isinstance(exact, ExactVerdict)
+        else "none: the cells are exact",
         "stands_alone": STANDS_ALONE,
-        ("records_min" if isinstance(exact, ExactValues) else "threshold"): terms.least,
+        ("threshold" if isinstance(exact, ExactHistogram) else "records_min"): terms.least,
     }
     claim = claim_of(exact, version, formerly)
     return replace(claim, delta=Fraction(certified.delta_upper), certificate=certificate)
@@ -127,8 +146,17 @@ def _assumptions(terms: Terms) -> list[str]:
     where = f"one for each {' and '.join(cells.names)}" if cells.names else "the whole table"
     assumptions = [
         f"the cells are fixed in advance ({where}: {cells.count:,}); records with other keys are in none",
-        "only unions of these cells are answered, and the source is released once",
+        "only the verdict on each cell is answered, and the source is released once"
+        if isinstance(exact, ExactVerdict)
+        else "only unions of these cells are answered, and the source is released once",
     ]
+    if isinstance(exact, ExactVerdict):
+        assumptions += [
+            "who is in the table and in which cell, and so how many records a cell has, is public",
+            f"every cell has at least {terms.least:,} records; that is checked",
+            f"a record without a listed value counts as {exact.values[exact.missing]}",
+            "each person has one record",
+        ]
     if isinstance(exact, ExactValues):
         value = show_number(exact.missing * exact.grid)
         assumptions += [
@@ -139,49 +167,54 @@ def _assumptions(terms: Terms) -> list[str]:
             f"{show_number(exact.high * exact.grid)}",
             "each person has one record",
         ]
+    if not isinstance(exact, ExactHistogram) and exact.known_columns:
         known = ", ".join(exact.known_columns)
-        if known:
-            assumptions.append(f"all this holds for somebody who knows {known} of everybody")
+        assumptions.append(f"all this holds for somebody who knows {known} of everybody")
     return assumptions
 
 
 def _protects(exact: Exact) -> str:
-    if isinstance(exact, ExactValues):
+    if not isinstance(exact, ExactHistogram):
         return f"the {exact.column} of one record of {exact.table}; not that it is there"
     return f"whether somebody was sampled into {exact.table}, and into which cell"
 
 
-def together(entries: Iterable[ExactEntry]) -> Mapping[str, object] | None:
-    """Return the guarantee of all exact releases of a book, by Theorem 6; None for a single one."""
-    claims = [entry.claim for entry in entries]
-    if len(claims) < 2:
+def together(
+    claim: ExactClaim, book: Iterable[ExactEntry], cap: Budget | None
+) -> Mapping[str, object] | None:
+    """Return the guarantee of a release and all in the book, by Theorem 6; None where it is alone.
+
+    A release that is only asked about counts as well: what is shown is what would hold after it. The
+    owner's cap, if there is one, is shown with it.
+    """
+    made = [entry.claim for entry in book]
+    claims = made if any(one.name == claim.name for one in made) else [*made, claim]
+    if len(claims) < 2 and cap is None:
         return None
-    epsilon, delta = claims[0].epsilon, claims[0].delta
-    for claim in claims[1:]:
-        delta = composed_delta(_factor(epsilon), delta, _factor(claim.epsilon), claim.delta)
-        epsilon += claim.epsilon
+    joint = joint_guarantee(claims)
+    capped = {"epsilon": number_upper(cap.epsilon), "delta": number_upper(cap.delta)} if cap else {}
     return {
-        "releases": [claim.name for claim in claims],
-        "epsilon": number_upper(epsilon),
-        "delta": number_upper(delta),
+        "releases": [one.name for one in claims],
+        "epsilon": number_upper(joint.epsilon),
+        "delta": number_upper(joint.delta),
         "theorem": "Bassily, Groce, Katz, Smith, Theorem 6: each class holds for somebody who knows "
         "the other columns",
+        **({"at_most": capped} if capped else {}),
     }
 
 
-def _factor(epsilon: Fraction) -> Fraction:
-    """Return a number that is at least e^epsilon."""
-    return Fraction(exp_upper(number_upper(epsilon)))
-
-
 def certificate_of(
-    claim: ExactClaim, book: Iterable[ExactEntry] = (), differences: Sequence[str] = ()
+    claim: ExactClaim,
+    book: Iterable[ExactEntry] = (),
+    differences: Sequence[str] = (),
+    cap: Budget | None = None,
 ) -> ExactCertificate:
-    """Return the certificate of a release, with the joint guarantee of all where others are on record.
+    """Return the certificate of a release, with the joint guarantee of it and all others on record.
 
-    `differences` say in what the numbers asked for differ from those of SQL.
+    `differences` say in what the numbers asked for differ from those of SQL; `cap` is what the owner
+    lets all exact releases have together.
     """
-    joint = together(book)
+    joint = together(claim, book, cap)
     return ExactCertificate(
         {
             **claim.certificate,
@@ -196,7 +229,7 @@ def cells_too_small(exact: Exact) -> Refused:
     least = terms_of(exact).least
     count = exact.cells.count
     cells = "the one cell" if count == 1 else f"at least one of the {count:,} cells"
-    declared = isinstance(exact, ExactValues) and exact.records_min is not None
+    declared = not isinstance(exact, ExactHistogram) and exact.records_min is not None
     why = "the owner declares as records_min for" if declared else "are enough for"
     return Refused(
         "exact_cell_small",

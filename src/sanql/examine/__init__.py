@@ -4,5 +4,6 @@ Rows are read, nothing is charged, and nothing of it is ever shown to an analyst
 """
 
 from sanql.examine.examination import Examination, Mismatch, examine
+from sanql.examine.rows import remove_leftovers
 
-__all__ = ["Examination", "Mismatch", "examine"]
+__all__ = ["Examination", "Mismatch", "examine", "remove_leftovers"]

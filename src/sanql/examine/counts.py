@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 
 from sanql.examine.rows import Rows
 from sanql.kernel import CANONICAL
 from sanql.kernel import literal as text_literal
-from sanql.policy import Column, ListedDomain, RowUnit, Table, TableDomain, Value, ViaUnit
+from sanql.policy import (
+    Column,
+    ColumnUnit,
+    ListedDomain,
+    RowUnit,
+    SecondKind,
+    Table,
+    TableDomain,
+    Value,
+    ViaUnit,
+)
 
 FREQUENT = 3  # values that are shown of those that a domain leaves out
 
@@ -72,6 +82,24 @@ class TableCounts:
     whose: ColumnCounts | None = None
     units: UnitCounts | None = None
     reference: Reference | None = None
+
+
+def by_kind(table: Table) -> tuple[Table, ...]:
+    """Return a table as units of each kind see it: where rows belong to two, once for each."""
+    second = table.second
+    if second is None or not isinstance(table.unit, ColumnUnit) or table.kind is None:
+        return (table,)
+    rows = table.rows_per_group_max or 1
+    turned = replace(
+        table,
+        unit=ColumnUnit(second.column),
+        columns={},
+        kind=second.kind,
+        second=SecondKind(table.kind, table.unit.column, rows),
+        rows_per_unit_max=second.rows_per_group_max,
+        rows_per_group_max=second.rows_per_group_max,
+    )
+    return table, turned
 
 
 def count_table(rows: Rows, table: Table) -> TableCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
-from sanql.examine.counts import TableCounts, count_table
+from sanql.examine.counts import TableCounts, by_kind, count_table
 from sanql.examine.observations import observed
 from sanql.examine.rows import examined_rows
 from sanql.policy import Policy, lines_of, place_of
@@ -50,7 +50,7 @@ def examine(policy: Policy, progress: Callable[[str], None]) -> Examination:
     with examined_rows(policy, progress) as rows:
         for table in policy.tables.values():
             progress(f"counting {table.name}")
-            counted.append(count_table(rows, table))
+            counted += [count_table(rows, each) for each in by_kind(table)]
     lines = lines_of(policy.path)
     found = dict.fromkeys(observation for each in counted for observation in observed(policy, each))
     placed = [(*place_of(each.path, lines), each) for each in found]

@@ -47,14 +47,21 @@ def observed(policy: Policy, counted: TableCounts) -> Iterator[Observation]:
         column = table.columns[name]
         yield from _of_values((*place, "column", name), column, counts)
     if isinstance(table.unit, RowUnit):
-        yield from _of_few((*place, "privacy_unit"), counted.rows)
-        yield from _of_delta(policy, counted.rows)
+        yield from _of_few((*place, "privacy_unit", *_of_kind(table)), counted.rows)
+        yield from _of_delta(policy, counted.rows, table.kind)
     if counted.whose is not None:
-        yield from _of_nobody((*place, "privacy_unit"), counted.whose)
+        yield from _of_nobody((*place, "privacy_unit", *_of_kind(table)), counted.whose)
     if counted.reference is not None and isinstance(table.unit, ViaUnit):
-        yield from _of_reference((*place, "privacy_unit"), counted.reference, table.unit)
+        yield from _of_reference(
+            (*place, "privacy_unit", *_of_kind(table)), counted.reference, table.unit
+        )
     if counted.units is not None:
         yield from _of_units(policy, counted, counted.units)
+
+
+def _of_kind(table: Table) -> KeyPath:
+    """Return where the kind of a table's units is written, below what is written by kind."""
+    return () if table.kind is None else (table.kind,)
 
 
 def _of_values(place: KeyPath, column: Column, counts: ColumnCounts) -> Iterator[Observation]:
@@ -188,25 +195,27 @@ def _of_reference(place: KeyPath, reference: Reference, unit: ViaUnit) -> Iterat
 
 
 def _of_units(policy: Policy, counted: TableCounts, units: UnitCounts) -> Iterator[Observation]:
-    place = ("table", counted.table.name)
+    table = counted.table
+    place = ("table", table.name)
     if not units.units:
         yield Observation(
-            (*place, "privacy_unit"),
+            (*place, "privacy_unit", *_of_kind(table)),
             True,
             "no row is anybody's",
             "see that the unit is the column meant",
         )
         return
-    if isinstance(
-        counted.table.unit, ColumnUnit
-    ):  # elsewhere they are another table's, and said there
-        yield from _of_few((*place, "privacy_unit"), units.units)
-        yield from _of_delta(policy, units.units)
-    yield from _of_limits(place, counted.table, units)
+    if isinstance(table.unit, ColumnUnit):  # elsewhere they are another table's, and said there
+        yield from _of_few((*place, "privacy_unit", *_of_kind(table)), units.units)
+        yield from _of_delta(policy, units.units, table.kind)
+    yield from _of_limits(place, table, units)
 
 
 def _of_limits(place: KeyPath, table: Table, units: UnitCounts) -> Iterator[Observation]:
     limit = table.rows_per_unit_max
+    key: KeyPath = ("rows_per_unit_max",)
+    if table.second is not None:
+        key = ("rows_per_group_max", *_of_kind(table))
     if table.unique and units.most > 1:
         yield Observation(
             (*place, "unique"),
@@ -217,7 +226,7 @@ def _of_limits(place: KeyPath, table: Table, units: UnitCounts) -> Iterator[Obse
         )
     elif limit is not None and units.rows_cut:
         yield Observation(
-            (*place, "rows_per_unit_max"),
+            (*place, *key),
             _share(units.rows_cut, units.rows) >= CUT,
             f"beyond {limit:,} rows of a unit, and missing from answers: "
             f"{_of(units.rows_cut, units.rows, 'row')}, of {_of(units.units_cut, units.units, 'unit')}, "
@@ -226,7 +235,7 @@ def _of_limits(place: KeyPath, table: Table, units: UnitCounts) -> Iterator[Obse
         )
     elif limit is not None and limit > WIDE * units.most:
         yield Observation(
-            (*place, "rows_per_unit_max"),
+            (*place, *key),
             False,
             f"no unit has more than {_count(units.most, 'row')}; the limit is {limit:,}: noise is for "
             f"{limit / units.most:,.0f} times as many rows as there are",
@@ -234,7 +243,7 @@ def _of_limits(place: KeyPath, table: Table, units: UnitCounts) -> Iterator[Obse
         )
     if isinstance(table.unit, ColumnUnit) and units.most == 1 and (limit or 1) > 1:
         yield Observation(
-            (*place, "privacy_unit"),
+            (*place, "privacy_unit", *_of_kind(table)),
             False,
             f"{table.unit.column} is different in every row, and a unit may have {limit:,}",
             "see that it names whoever is protected, and not the row; then write unique = true",
@@ -252,8 +261,10 @@ def _of_few(place: KeyPath, units: int) -> Iterator[Observation]:
         )
 
 
-def _of_delta(policy: Policy, units: int) -> Iterator[Observation]:
+def _of_delta(policy: Policy, units: int, kind: str | None) -> Iterator[Observation]:
     budgets: list[tuple[KeyPath, Budget]] = [(("dataset", "budget"), policy.budget)]
+    if kind is not None:
+        budgets = [(("unit", kind, "budget"), policy.kinds[kind].budget)]
     budgets += [
         (("analyst", each.name, "budget"), each.budget)
         for each in policy.analysts.values()

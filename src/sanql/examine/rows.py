@@ -2,13 +2,12 @@
 
 All of them are copied once, those of nobody too: each declared column as questions read it, and beside
 it whether there was a value at all. So a text that is no number is told from a number that is missing.
-The copy lies beside the ledger, readable to its owner alone, and is gone afterwards.
+The copy lies beside the ledger, readable to its owner alone, and is gone afterwards; of a command that
+was killed, with the next that counts or prepares a copy there.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,15 +16,27 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sanql.catalog import BoundTable, PreparedSource, SourceFormat, bind
-from sanql.engines import Pool, open_engine
+from sanql.engines import Pool, key_file, open_engine
 from sanql.errors import Fault, PolicyError
-from sanql.kernel import CATALOG, Projection, Statement, added_column, quote_name
+from sanql.kernel import (
+    CATALOG,
+    FolderNames,
+    Projection,
+    Statement,
+    added_column,
+    locked_folder,
+    quote_name,
+    remove_folder,
+    stamp,
+    sweep_folders,
+)
 from sanql.policy import Policy, Table, ViaUnit
 from sanql.sources import Source, admit_unopened, check_files_readable, locate, look_at_origin
 
 if TYPE_CHECKING:
     from sanql.engines import Engine
 
+_FOLDERS = FolderNames(".examined-", ".examining-")
 _GIVEN = "given"  # which columns say whether there was a value
 
 
@@ -94,14 +105,20 @@ def examined_rows(policy: Policy, progress: Callable[[str], None]) -> Iterator[R
     beside = {
         name: _side_by_side(table, formats[name], schema["tables"]) for name, table in bound.items()
     }
-    folder = Path(tempfile.mkdtemp(prefix=".examined-", dir=policy.ledger.parent))
+    remove_leftovers(policy)
+    folder, lock = locked_folder(policy.ledger.parent, _FOLDERS)
     try:
         database = folder / "rows.duckdb"
         _copy(policy, source, engine, beside, schema, database, progress)
         with Pool(_opened(database), replace(policy.engine, workers=1), engine) as pool:
             yield Rows(policy, bound, pool)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, lock)
+
+
+def remove_leftovers(policy: Policy) -> None:
+    """Remove copies that commands left which were killed while they counted; nobody has those locked."""
+    sweep_folders(policy.ledger.parent, _FOLDERS)
 
 
 def _source(policy: Policy) -> Source:
@@ -122,6 +139,16 @@ def _source(policy: Policy) -> Source:
                     "dataset.source",
                     "no snapshot has been taken of it yet, so there are no rows to look at",
                     "take one first: sanql refresh",
+                )
+            ]
+        )
+    if key_file(policy.engine) is not None:
+        raise PolicyError(
+            [
+                Fault(
+                    "engine.encryption_key_file",
+                    "the rows would be looked at in a copy that is not encrypted",
+                    "leave the key out for it, where the disk may have such a copy for a moment",
                 )
             ]
         )
@@ -146,7 +173,9 @@ def _copy(
         begun.append(table)
         progress(f"reading {table}")
 
-    if engine.copy(source.copying(policy, bound, schema, database), begin) is None:
+    request = source.copying(policy, bound, schema, database, 0)
+    request = replace(request, stamp=stamp(source.paths()))
+    if engine.copy(request, begin) is None:
         raise PolicyError([source.not_copied(begun[-1] if begun else next(iter(bound)))])
 
 

@@ -201,9 +201,9 @@ ARITHMETIC = (
     Function("negate", "-x", _negative, WIDENED, "bounds turned round"),
     Function(
         "divide",
-        "x / y, SAFE_DIVIDE(x, y)",
+        "x / y, SAFE_DIVIDE(x, y), DIV0(x, y)",
         _division,
-        "NULL where y is zero",
+        "NULL where y is zero; DIV0 is 0 there",
         "quotients of the bounds; none where a real y may come close to zero",
         ("SAFE_DIVIDE",),
         (2, 2),

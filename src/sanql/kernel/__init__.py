@@ -1,10 +1,25 @@
 """The only code that touches rows: one locked-down DuckDB connection, wherever it runs."""
 
 from sanql.kernel.affinity import PROCESSORS, processors, processors_at_first, stay_on_one
-from sanql.kernel.channel import ChannelClosed, ChannelLost, receive, send
-from sanql.kernel.clustering import BUCKET, ROWS, UNIT, added_column
-from sanql.kernel.environment import worker_environment
+from sanql.kernel.blocks import in_block
+from sanql.kernel.channel import FRAME_BYTES_MAX, ChannelClosed, ChannelLost
+from sanql.kernel.clustering import (
+    BUCKET,
+    ROWS,
+    SEGMENT,
+    UNIT,
+    added_column,
+    staging_file,
+    stored_column_of,
+)
 from sanql.kernel.files import database_files, identify, stamp
+from sanql.kernel.held_folders import (
+    FolderNames,
+    locked_folder,
+    locked_spill,
+    remove_folder,
+    sweep_folders,
+)
 from sanql.kernel.hidden_modules import hide_modules, show_modules
 from sanql.kernel.lockdown import (
     CATALOG,
@@ -19,14 +34,13 @@ from sanql.kernel.lockdown import (
 from sanql.kernel.messages import (
     BUCKETS,
     END,
-    FAILED,
     IN_PART,
     JSON,
-    READY,
     TABLE,
     Confirm,
     CopiedTable,
     Copy,
+    CopyBefore,
     CopyDatabase,
     CopyFiles,
     CopyReport,
@@ -37,15 +51,20 @@ from sanql.kernel.messages import (
     InspectDatabase,
     InspectFiles,
     PartialCells,
+    PouredSum,
     Projection,
     PublicTable,
     Serve,
     Stamp,
     Statement,
+    SummedCost,
+    SummedTable,
     TableFiles,
     UnitReference,
     WorkerRequest,
 )
+from sanql.kernel.pouring import POURED_MAX
+from sanql.kernel.process import WORKER, ConfinedProcess, start_ahead
 from sanql.kernel.run import result
 from sanql.kernel.source_requests import Needs, confine_engine, copy_source, inspect_source
 from sanql.kernel.stored_types import (
@@ -57,11 +76,13 @@ from sanql.kernel.stored_types import (
     convert,
     identify_unit,
     identity_type,
+    joins_alike,
     stored_column,
     suggest_type,
     text_prefix,
     unit_bucket,
 )
+from sanql.kernel.summed_tables import SUMMARIES
 
 __all__ = [
     "BUCKET",
@@ -70,26 +91,32 @@ __all__ = [
     "CATALOG",
     "COMPUTED",
     "END",
-    "FAILED",
+    "FRAME_BYTES_MAX",
     "IN_PART",
     "JSON",
+    "POURED_MAX",
     "PROCESSORS",
-    "READY",
     "ROWS",
     "ROWS_READ_AT_ONCE",
+    "SEGMENT",
+    "SUMMARIES",
     "TABLE",
     "TEXT_BYTES_DEFAULT",
     "UNIT",
+    "WORKER",
     "ChannelClosed",
     "ChannelLost",
     "ColumnType",
+    "ConfinedProcess",
     "Confirm",
     "CopiedTable",
     "Copy",
+    "CopyBefore",
     "CopyDatabase",
     "CopyFiles",
     "CopyReport",
     "FileIdentity",
+    "FolderNames",
     "Format",
     "GreedyCount",
     "Inspect",
@@ -97,11 +124,14 @@ __all__ = [
     "InspectFiles",
     "Needs",
     "PartialCells",
+    "PouredSum",
     "Projection",
     "PublicTable",
     "Serve",
     "Stamp",
     "Statement",
+    "SummedCost",
+    "SummedTable",
     "TableFiles",
     "UnitReference",
     "WorkerRequest",
@@ -116,23 +146,29 @@ __all__ = [
     "identify",
     "identify_unit",
     "identity_type",
+    "in_block",
     "inspect_source",
+    "joins_alike",
     "limit",
     "literal",
     "lock",
+    "locked_folder",
+    "locked_spill",
     "processors",
     "processors_at_first",
     "question_cursor",
     "quote_name",
-    "receive",
+    "remove_folder",
     "result",
-    "send",
     "show_modules",
+    "staging_file",
     "stamp",
+    "start_ahead",
     "stay_on_one",
     "stored_column",
+    "stored_column_of",
     "suggest_type",
+    "sweep_folders",
     "text_prefix",
     "unit_bucket",
-    "worker_environment",
 ]

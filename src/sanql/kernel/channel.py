@@ -14,6 +14,9 @@ import time
 _LENGTH = struct.Struct("!Q")
 _PIPE_CHUNK = 1 << 20
 
+FRAME_BYTES_MAX = 2 << 30
+"""A frame is about a megabyte, or one row; this only holds off a process that has gone mad."""
+
 
 class ChannelLost(Exception):
     """The other process died, was too slow or broke the framing."""

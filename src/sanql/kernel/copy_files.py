@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sanql.kernel.clustering import attach_units, begin_table, end_table, has_unit, place
+from sanql.kernel.clustering import Copying, has_unit, place
+from sanql.kernel.files import check_as_stamped
 from sanql.kernel.lockdown import CATALOG, quote_name
-from sanql.kernel.messages import CopiedTable, CopyFiles, CopyReport
+from sanql.kernel.messages import CopiedTable, CopyFiles, CopyReport, SummedCost
 from sanql.kernel.parquet_and_csv import readable
+from sanql.kernel.summed_tables import add_up
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def copy_files(connection: duckdb.DuckDBPyConnection, request: CopyFiles) -> Iterator[str]:
-    """Fill the attached database; yield a table's name as each of its files begins."""
+def copy_files(
+    connection: duckdb.DuckDBPyConnection, request: CopyFiles
+) -> Generator[str, None, dict[str, SummedCost]]:
+    """Fill the attached database; yield a table's name as a file or part of it begins.
+
+    At the end, return what it took to add rows up.
+    """
+    copying = Copying(connection, request, request.memory_bytes)
     for files, table in zip(request.files, request.tables, strict=True):
-        begun = begin_table(connection, table)
-        for path, projection in zip(files.paths, table.projections, strict=True):
+        missing = copying.missing(table)
+        for number, path in enumerate(files.paths):
             yield files.table
+            if number not in missing:
+                continue
+            projection = table.projections[number]
             selected = ", ".join(projection.expressions)
-            with readable(connection, files.format, path, projection) as relation:
-                connection.execute(f"INSERT INTO {begun} SELECT {selected} FROM {relation}")  # noqa: S608
-        end_table(connection, table, request.bucket_secret, request.memory_bytes)
-    attach_units(connection, request.tables, request.bucket_secret, request.memory_bytes)
-    connection.execute(f"CHECKPOINT {quote_name(CATALOG)}")
+            with (
+                readable(connection, files.format, path, projection) as relation,
+                copying.reading(table, number) as (into, own),
+            ):
+                connection.execute(f"INSERT INTO {into} SELECT {selected}, {own} FROM {relation}")  # noqa: S608
+                check_as_stamped([path], request.stamp)
+        yield from copying.place_own(table)
+    yield from copying.attach_units()
+    summed = add_up(connection, request.tables, request.memory_bytes)
+    copying.finish()
+    return summed
 
 
-def report_copy(connection: duckdb.DuckDBPyConnection, tables: Sequence[CopiedTable]) -> CopyReport:
+def report_copy(
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[CopiedTable],
+    summed: Mapping[str, SummedCost],
+) -> CopyReport:
     """Return what is seen of a copy.
 
     It only tells which way to the same cells is shorter (`compile/statement.py`), and in how many parts
@@ -49,4 +70,4 @@ def report_copy(connection: duckdb.DuckDBPyConnection, tables: Sequence[CopiedTa
         )
         if not connection.execute(several).fetchall():
             one_row.append(table.name)
-    return CopyReport(rows, tuple(one_row), tuple(attached))
+    return CopyReport(rows, tuple(one_row), tuple(attached), summed)

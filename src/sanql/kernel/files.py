@@ -9,9 +9,21 @@ from pathlib import Path
 from sanql.kernel.messages import FileIdentity, Stamp
 
 
+class ChangedMeanwhile(Exception):
+    """A file is no longer the one that was stamped."""
+
+
 def stamp(paths: Iterable[Path]) -> Stamp:
     """Return path, device, inode, size and times of every file: what changes when bytes do."""
     return tuple((str(path), identify(path)) for path in paths)
+
+
+def check_as_stamped(paths: Iterable[Path], stamped: Stamp) -> None:
+    """Raise ChangedMeanwhile unless every file is among those that were stamped, and what it was then."""
+    known = dict(stamped)
+    for path in paths:
+        if known.get(str(path)) != identify(path):
+            raise ChangedMeanwhile
 
 
 def database_files(database: Path) -> tuple[Path, ...]:

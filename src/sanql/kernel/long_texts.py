@@ -7,18 +7,20 @@ database with such texts is copied, with as much of each as is read; one without
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sanql.kernel.clustering import attach_units, begin_table, end_table, place
-from sanql.kernel.lockdown import CATALOG, literal, quote_name
+from sanql.kernel.clustering import Copying, place
+from sanql.kernel.files import check_as_stamped, database_files
+from sanql.kernel.lockdown import CATALOG, literal
 from sanql.kernel.stored_types import ROWS_READ_AT_ONCE
+from sanql.kernel.summed_tables import add_up
 
 if TYPE_CHECKING:
     import duckdb
 
-    from sanql.kernel.messages import CopyDatabase
+    from sanql.kernel.messages import CopyDatabase, Projection, SummedCost
 
 ORIGINAL = "original"  # what a database is called while it is copied
 _ROWS_OF_ANY_LENGTH = 1 << 6  # of texts of which the file does not tell how long they are
@@ -63,29 +65,52 @@ def text_bytes(
     return sizes_by_table
 
 
-def copy_database(connection: duckdb.DuckDBPyConnection, request: CopyDatabase) -> Iterator[str]:
-    """Fill the attached database from the original; yield a table's name as it begins."""
+def copy_database(
+    connection: duckdb.DuckDBPyConnection, request: CopyDatabase
+) -> Generator[str, None, dict[str, SummedCost]]:
+    """Fill the attached database from the original; yield a table's name as it begins.
+
+    At the end, return what it took to add rows up.
+    """
     memory_bytes = request.memory_bytes
+    copying = Copying(connection, request, memory_bytes // 2)
     for table in request.tables:
         name, (projection,) = table.name, table.projections
         yield name
-        original, begun = place(ORIGINAL, name), begin_table(connection, table)
-        ranges: Iterable[tuple[int, int | None]] = [(0, None)]
-        if request.long_texts:
-            groups = _row_groups(connection, ORIGINAL, name, projection.columns)
-            ranges = _ranges(groups, memory_bytes // _MEMORY_PARTS)
-        connection.execute("BEGIN")
-        for first, last in ranges:
-            within = f"rowid >= {first}" + ("" if last is None else f" AND rowid < {last}")
-            connection.execute(
-                f"INSERT INTO {begun} SELECT {', '.join(projection.expressions)} "  # noqa: S608  (names of the policy)
-                f"FROM {original} WHERE {within}"
-            )
-        connection.execute("COMMIT")
-        _check_whole(connection, original, begun)
-        end_table(connection, table, request.bucket_secret, memory_bytes // 2)
-    attach_units(connection, request.tables, request.bucket_secret, memory_bytes // 2)
-    connection.execute(f"CHECKPOINT {quote_name(CATALOG)}")
+        if copying.missing(table):
+            ranges: Iterable[tuple[int, int | None]] = [(0, None)]
+            if request.long_texts:
+                groups = _row_groups(connection, ORIGINAL, name, projection.columns)
+                ranges = _ranges(groups, memory_bytes // _MEMORY_PARTS)
+            with copying.reading(table, 0) as (into, own):
+                _copy_rows(connection, name, projection, ranges, into, own)
+                check_as_stamped(database_files(request.database), request.stamp)
+        yield from copying.place_own(table)
+    yield from copying.attach_units()
+    summed = add_up(connection, request.tables, memory_bytes // 2)
+    copying.finish()
+    return summed
+
+
+def _copy_rows(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    projection: Projection,
+    ranges: Iterable[tuple[int, int | None]],
+    into: str,
+    number: int,
+) -> None:
+    """Copy the rows of a table, some at a time; every row is copied once."""
+    original, selected = place(ORIGINAL, name), ", ".join(projection.expressions)
+    copied = 0
+    for first, last in ranges:
+        within = f"rowid >= {first}" + ("" if last is None else f" AND rowid < {last}")
+        ((count,),) = connection.execute(
+            f"INSERT INTO {into} SELECT {selected}, {number} FROM {original} WHERE {within}"  # noqa: S608  (names of the policy)
+        ).fetchall()
+        copied += count
+    if connection.execute(f"SELECT count(*) FROM {original}").fetchall() != [(copied,)]:  # noqa: S608
+        raise ValueError
 
 
 def _ranges(groups: Sequence[_Texts], bytes_max: int) -> Iterator[tuple[int, int | None]]:
@@ -150,11 +175,3 @@ def _sum(first: int | None, second: int | None) -> int | None:
 def _most(sizes: Sequence[int | None]) -> int | None:
     known = [size for size in sizes if size is not None]
     return max(known, default=0) if len(known) == len(sizes) else None
-
-
-def _check_whole(connection: duckdb.DuckDBPyConnection, original: str, target: str) -> None:
-    """Raise unless every row was copied once."""
-    counts = (f"(SELECT count(*) FROM {relation})" for relation in (original, target))  # noqa: S608
-    ((one, other),) = connection.execute(f"SELECT {', '.join(counts)}").fetchall()
-    if one != other:
-        raise ValueError

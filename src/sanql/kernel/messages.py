@@ -8,7 +8,7 @@ of kind followed by JSON or an Arrow stream.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self
 
@@ -81,16 +81,47 @@ class GreedyCount:
         return f"{self.name}_taken"
 
 
+Room = tuple[int, int]
+"""What one unit of the first kind may add to a group, and one of the second."""
+
+
+@dataclass(frozen=True)
+class PouredSum:
+    """A sum over rows that belong to units of two kinds, taken in turn as far as both have room.
+
+    `held` is what the rows of each two units add up to in a group; `pairs`, over it, all groups with a
+    number from 0 for each; `turns`, over `held`, the numbers of group and units, and what they have
+    `above` zero and `below`, in the one order there is (kernel/pouring.py). The table `taken` then has,
+    for each group `g` that has any, what is taken there, as a list `d` of one number.
+    """
+
+    name: str
+    held: str
+    pairs: str
+    turns: str
+    above: Room
+    below: Room
+    parameters: tuple[object, ...]  # of `held`; what follows needs none
+
+    @property
+    def taken(self) -> str:
+        """The name of the table that the query finds."""
+        return f"{self.name}_taken"
+
+
 @dataclass(frozen=True)
 class PartialCells:
     """What the units of one part add to the cells: a SELECT that is run for each part of them.
 
-    The table `name` has the rows of all parts. `IN_PART` stands for the range of buckets.
+    The table `name` has the rows of all parts. `IN_PART` stands for the range of buckets, or what says
+    which piece of it is read (`blocks.py`). `several`, over that table, makes of the rows of some parts
+    as few as one part has, where that is possible.
     """
 
     name: str
     sql: str
     parameters: tuple[object, ...]
+    several: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,7 +138,7 @@ class Statement:
     parameters: tuple[object, ...] = ()
     public: tuple[PublicTable, ...] = ()
     few_rows: bool = False
-    greedy: tuple[GreedyCount, ...] = ()
+    greedy: tuple[GreedyCount | PouredSum, ...] = ()
     partial: PartialCells | None = None
     parts: int = 1
 
@@ -180,12 +211,25 @@ class UnitReference:
 
 
 @dataclass(frozen=True)
+class SummedTable:
+    """Rows of a copied table added up: a SELECT over it that is run for each part of the units.
+
+    `IN_PART` stands for the range of buckets. Rows are kept in this `order`.
+    """
+
+    name: str
+    sql: str
+    order: str
+
+
+@dataclass(frozen=True)
 class CopiedTable:
     """How one table is copied: its columns' stored types, and what fills them from each of its files.
 
     A table of a database is one file. `unit` is the column that identifies whose a row is, where it is
     one of its own: by it rows are clustered; elsewhere a `reference` leads to it. Where the owner
-    declares that it is `unique`, it is looked at in the copy whether no unit has two rows.
+    declares that it is `unique`, it is looked at in the copy whether no unit has two rows. `segments`
+    name what each file gives: by its bytes, and by all that shapes what becomes of them.
     """
 
     name: str
@@ -194,24 +238,40 @@ class CopiedTable:
     unit: str | None = None
     unique: bool = False
     reference: UnitReference | None = None
+    segments: tuple[str, ...] = ()
+    summed: tuple[SummedTable, ...] = ()
+
+
+@dataclass(frozen=True)
+class CopyBefore:
+    """A copy that is there, and the segments that the rows of its tables are of, by their numbers."""
+
+    database: Path
+    segments: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class CopyFiles:
-    """Copy declared columns of Parquet and CSV files into a new DuckDB file."""
+    """Copy declared columns of Parquet and CSV files into a DuckDB file, as far as it is not done.
+
+    What a copy `before` has of the same segments is taken from there. Files are those of the `stamp`, or
+    what is read of them is not kept.
+    """
 
     files: tuple[TableFiles, ...]
     target: Path
     tables: tuple[CopiedTable, ...]
     memory_bytes: int
     bucket_secret: int
+    before: CopyBefore | None = None
+    stamp: Stamp = ()
 
 
 @dataclass(frozen=True)
 class CopyDatabase:
-    """Copy declared columns of a DuckDB file into a new one, with as much of texts as is read.
+    """Copy declared columns of a DuckDB file into another, with as much of texts as is read.
 
-    Of `long_texts` few rows are read at a time.
+    Of `long_texts` few rows are read at a time. `before` and `stamp` are as they are for files.
     """
 
     database: Path
@@ -220,6 +280,17 @@ class CopyDatabase:
     memory_bytes: int
     bucket_secret: int
     long_texts: bool = True
+    before: CopyBefore | None = None
+    stamp: Stamp = ()
+
+
+@dataclass(frozen=True)
+class SummedCost:
+    """What a table of rows added up has and takes: rows, bytes on the disk, seconds of processors."""
+
+    rows: int
+    size: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -227,17 +298,20 @@ class CopyReport:
     """What was seen of a copy when it was made: how many rows its tables have, by their names.
 
     `one_row` are the tables in which no unit has two rows, of those that declare it; `attached` those
-    whose rows have the unit beside them that a reference leads to.
+    whose rows have the unit beside them that a reference leads to. `summed` says by name what tables of
+    rows added up take.
     """
 
     rows: Mapping[str, int]
     one_row: tuple[str, ...]
     attached: tuple[str, ...] = ()
+    summed: Mapping[str, SummedCost] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """Return it as JSON has it."""
         lists = {"one_row": list(self.one_row), "attached": list(self.attached)}
-        return {"rows": dict(self.rows), **lists}
+        summed = {name: [cost.rows, cost.size, cost.seconds] for name, cost in self.summed.items()}
+        return {"rows": dict(self.rows), **lists, "summed": summed}
 
     @classmethod
     def from_dict(cls, told: object) -> Self:
@@ -245,7 +319,12 @@ class CopyReport:
         if not isinstance(told, dict):
             raise TypeError
         rows = {str(table): int(count) for table, count in told["rows"].items()}
-        return cls(rows, tuple(map(str, told["one_row"])), tuple(map(str, told["attached"])))
+        one_row, attached = (tuple(map(str, told[name])) for name in ("one_row", "attached"))
+        summed = {
+            str(name): SummedCost(int(count), int(size), float(seconds))
+            for name, (count, size, seconds) in told.get("summed", {}).items()
+        }
+        return cls(rows, one_row, attached, summed)
 
 
 Inspect = InspectDatabase | InspectFiles

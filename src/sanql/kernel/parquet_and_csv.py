@@ -32,13 +32,22 @@ _DELIMITERS = ",;\t|"
 
 @contextmanager
 def readable(
-    connection: duckdb.DuckDBPyConnection, form: Format, path: Path, projection: Projection
+    connection: duckdb.DuckDBPyConnection,
+    form: Format,
+    path: Path,
+    projection: Projection,
+    share: tuple[int, int] = (0, 1),
 ) -> Iterator[str]:
-    """Yield a FROM item for one file, with what is wanted of its columns at least."""
+    """Yield a FROM item for one file, with what is wanted of its columns at least.
+
+    A `share` of a file's rows is its number and how many there are; a CSV file has one.
+    """
     if form == "csv":
+        if share != (0, 1):
+            raise ValueError
         yield _csv_relation(path)
         return
-    connection.register("part", _parquet_batches(path, projection))
+    connection.register("part", _parquet_batches(path, projection, share))
     try:
         yield "part"
     finally:
@@ -88,7 +97,9 @@ def _old_times(file: pyarrow.parquet.ParquetFile) -> set[str]:
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _parquet_batches(path: Path, projection: Projection) -> pyarrow.RecordBatchReader:
+def _parquet_batches(
+    path: Path, projection: Projection, share: tuple[int, int]
+) -> pyarrow.RecordBatchReader:
     import pyarrow
 
     stored = [
@@ -98,7 +109,7 @@ def _parquet_batches(path: Path, projection: Projection) -> pyarrow.RecordBatchR
     schema = pyarrow.schema([pyarrow.field(field.name, _shown(field)) for field in stored])
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
-        for batch in narrow_batches(path, stored, projection.bytes_max):
+        for batch in narrow_batches(path, stored, projection.bytes_max, share):
             arrays = [total(batch.column(field.name)) for field in schema]
             yield from split_batch(
                 pyarrow.RecordBatch.from_arrays(arrays, schema=schema), BATCH_BYTES

@@ -39,11 +39,15 @@ def parquet_file(path: Path, dictionaries: Sequence[str] = ()) -> pyarrow.parque
 
 
 def narrow_batches(
-    path: Path, fields: Sequence[pyarrow.Field], bytes_max: Mapping[str, int]
+    path: Path,
+    fields: Sequence[pyarrow.Field],
+    bytes_max: Mapping[str, int],
+    share: tuple[int, int] = (0, 1),
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yield these fields of a file's rows, read few at a time where they may be long.
 
-    Of those in `bytes_max`, values that are longer may be shortened to a character more than that.
+    Of those in `bytes_max`, values that are longer may be shortened to a character more than that. A
+    `share` is its number and how many there are: each row group is in one of them.
     """
     from pyarrow import types
 
@@ -57,7 +61,10 @@ def narrow_batches(
     texts = [field.name for field in fields if of_any_length(field.type)]
     file, looked_up = parquet_file(path, encoded), parquet_file(path, texts)
     widest = max(1, BATCH_BYTES // max(_fixed_width(fields), 1))
+    own, shares = share
     for number in range(file.num_row_groups):
+        if number * shares // file.num_row_groups != own:
+            continue
         rows = min(widest, _by_mean(file, number, names), _by_longest(looked_up, number, texts))
         batches = file.iter_batches(rows, [number], columns=names, use_threads=False)
         if rows < ROWS_READ_AT_ONCE:

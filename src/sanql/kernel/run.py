@@ -13,16 +13,18 @@ latest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sanql.kernel.arrow_values import split_batch
+from sanql.kernel.blocks import of_part
 from sanql.kernel.clustering import bucket_ranges
 from sanql.kernel.few_rows import schema_of, whole_table
 from sanql.kernel.greedy import make_counts
 from sanql.kernel.lockdown import quote_name
-from sanql.kernel.messages import IN_PART, GreedyCount, Statement
+from sanql.kernel.messages import GreedyCount, PouredSum, Statement
+from sanql.kernel.pouring import make_sums
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,12 +34,18 @@ PIECE_BYTES = 1 << 20  # of a result that are given away together
 _BATCH_ROWS = 1 << 10
 
 
-def result(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[pyarrow.Table]:
+Turn = Callable[[int], object]
+"""What is done before a part of the units is taken, by its number: to turn to its bucket."""
+
+
+def result(
+    cursor: duckdb.DuckDBPyConnection, statement: Statement, turn: Turn | None = None
+) -> Iterator[pyarrow.Table]:
     """Yield the result of a statement piece by piece, made while it is read; at least one piece.
 
     A piece has about a megabyte; one row is never divided. Few rows are one piece.
     """
-    with ready(cursor, statement) as select:
+    with ready(cursor, statement, turn) as select:
         given = _given(select, statement)
         if statement.few_rows:  # which is planned once and not twice, and held in memory as a whole
             cursor.execute(select, given)
@@ -61,17 +69,18 @@ def running(connection: duckdb.DuckDBPyConnection, statement: Statement) -> Iter
 
 @contextmanager
 def ready(
-    connection: duckdb.DuckDBPyConnection, statement: Statement
+    connection: duckdb.DuckDBPyConnection, statement: Statement, turn: Turn | None = None
 ) -> Iterator[duckdb.Statement]:
     """Give a statement that may be run: one SELECT, whose tables are there until the end."""
     try:
         for table in statement.public:
             _make(connection, table.name, table.sql, table.parameters)
         for count in statement.greedy:
-            _count(connection, count, statement.parts)
+            _count(connection, count, statement.parts, turn)
         partial = statement.partial
         if partial is not None:
-            _make(connection, partial.name, partial.sql, partial.parameters, statement.parts)
+            parts = statement.parts
+            _make(connection, partial.name, partial.sql, partial.parameters, parts, turn)
         yield _only_select(connection, statement.sql)
     finally:
         for table in statement.public:
@@ -114,11 +123,14 @@ def _make(
     sql: str,
     parameters: Sequence[object],
     parts: int = 1,
+    turn: Turn | None = None,
 ) -> None:
     """Make a table of the rows of a SELECT, run once for each part of the units."""
     into = f"CREATE TEMP TABLE {quote_name(name)} AS"
-    for first, after in bucket_ranges(parts):
-        select = sql.replace(IN_PART, f"BETWEEN {first} AND {after - 1}")
+    for part, (first, after) in enumerate(bucket_ranges(parts)):
+        if turn is not None:
+            turn(part)
+        select = of_part(sql, first, after)
         _only_select(connection, select)
         connection.execute(f"{into} {select}", list(parameters))
         into = f"INSERT INTO temp.main.{quote_name(name)}"
@@ -128,11 +140,20 @@ def _drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote_name(name)}")
 
 
-def _count(connection: duckdb.DuckDBPyConnection, count: GreedyCount, parts: int) -> None:
-    """Make the table of pairs that are taken; what units hold takes most room, and goes first."""
-    _make(connection, f"{count.name}_held", count.held, count.parameters, parts)
+def _count(
+    connection: duckdb.DuckDBPyConnection,
+    count: GreedyCount | PouredSum,
+    parts: int,
+    turn: Turn | None,
+) -> None:
+    """Make the table of what is taken; what units hold takes most room, and goes first."""
+    _make(connection, f"{count.name}_held", count.held, count.parameters, parts, turn)
     _make(connection, f"{count.name}_pairs", count.pairs, ())
-    make_counts(connection, count, _only_select(connection, count.turns))
+    turns = _only_select(connection, count.turns)
+    if isinstance(count, PouredSum):
+        make_sums(connection, count, turns)
+    else:
+        make_counts(connection, count, turns)
     _drop(connection, f"{count.name}_held")
 
 

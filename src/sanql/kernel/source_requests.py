@@ -7,13 +7,14 @@ where it is used: a worker that answers questions starts faster without.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanql.kernel.lockdown import allow_only, attach, connect, limit
+from sanql.kernel.lockdown import CATALOG, allow_only, attach, connect, limit, settle
 from sanql.kernel.messages import (
     Copy,
     CopyDatabase,
@@ -25,6 +26,9 @@ from sanql.kernel.messages import (
 
 if TYPE_CHECKING:
     import duckdb
+
+_SECONDS_HELD_MAX = 5.0
+_SECONDS_BETWEEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -58,29 +62,46 @@ def inspect_source(request: Inspect, confine: Confine) -> dict[str, object]:
 
 
 def copy_source(request: Copy, confine: Confine) -> Generator[str, None, CopyReport]:
-    """Copy what is read of a source into a new database; yield a table's name as it begins.
+    """Copy what is read of a source into a database; yield a table's name as it begins.
 
-    At the end, return what was seen of it.
+    What another that was interrupted has done of it is done. At the end, return what was seen of it.
     """
-    from sanql.kernel.clustering import STAGING, staging_file
+    from sanql.kernel.clustering import BEFORE, STAGING, staging_file
     from sanql.kernel.copy_files import copy_files, report_copy
     from sanql.kernel.long_texts import ORIGINAL, copy_database
 
     memory, writable = request.memory_bytes, (request.target.parent,)
     with closing(connect()) as connection:
-        attach(connection, request.target, read_only=False)
         staging = staging_file(request.target)
-        attach(connection, staging, read_only=False, name=STAGING)
+        _attach_when_free(connection, request.target, CATALOG)
+        _attach_when_free(connection, staging, STAGING)
+        if request.before is not None:
+            attach(connection, request.before.database, read_only=True, name=BEFORE)
         if isinstance(request, CopyDatabase):
             attach(connection, request.database, read_only=True, name=ORIGINAL)
             confine(connection, Needs(memory, writable=writable, long_texts=request.long_texts))
-            yield from copy_database(connection, request)
+            summed = yield from copy_database(connection, request)
         else:
             confine(connection, Needs(memory, _paths(request.files), writable))
-            yield from copy_files(connection, request)
+            summed = yield from copy_files(connection, request)
         connection.execute(f"DETACH {STAGING}")
         staging.unlink()
-        return report_copy(connection, request.tables)
+        return report_copy(connection, request.tables, summed)
+
+
+def _attach_when_free(connection: duckdb.DuckDBPyConnection, database: Path, name: str) -> None:
+    """Attach a database to go on with; a worker whose parent was killed may have it for a moment."""
+    import duckdb
+
+    until = time.monotonic() + _SECONDS_HELD_MAX
+    while True:
+        try:
+            attach(connection, database, read_only=False, name=name)
+            return
+        except duckdb.IOException as fault:
+            if "lock" not in str(fault) or time.monotonic() > until:
+                raise
+        time.sleep(_SECONDS_BETWEEN)
 
 
 def confine_engine(
@@ -91,6 +112,7 @@ def confine_engine(
     if needs.long_texts:
         memory_bytes, threads = memory_bytes // 2, 1
     limit(connection, memory_bytes, spill, threads)
+    settle(connection)  # rows are added up as a question would
     allow_only(connection, needs.readable)
 
 

@@ -14,7 +14,7 @@ import resource
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from sanql.kernel.affinity import PROCESSORS, processors, run_on
 from sanql.kernel.channel import ChannelLost, receive, send
@@ -45,13 +45,14 @@ from sanql.kernel.run import result
 from sanql.kernel.source_requests import Needs, confine_engine, copy_source, inspect_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import duckdb
     import pyarrow
 
-REQUEST_BYTES_MAX = 64 << 20
+_REQUEST_BYTES_MAX = 64 << 20
 _REQUESTS = 0
+_AHEAD = ("duckdb", "pyarrow")
 _FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
 _FOR_FILES = (
     "pyarrow.compute",
@@ -60,11 +61,20 @@ _FOR_FILES = (
     "sanql.kernel.clustering",
     "sanql.kernel.copy_files",
     "sanql.kernel.schema",
+    "sanql.kernel.summed_tables",
 )
 
 
 def main() -> None:
-    """Serve one request, then end."""
+    """Serve one request over a source, then end."""
+    serve_one(_serve_request)
+
+
+def serve_one(serve: Callable[[Any, int, Path, int], None]) -> None:
+    """Have the request that a process was started for served, and end the process.
+
+    `serve` is given the request, the parent's process id, the spill directory and where replies go.
+    """
     parent, spill = int(sys.argv[1]), Path(sys.argv[2])
     warnings.simplefilter("ignore")  # whatever a library would say goes nowhere
     hide_modules("numpy", "pandas")  # Arrow needs neither here, and starts twice as fast without
@@ -74,16 +84,9 @@ def main() -> None:
     run_on(os.environ.get(PROCESSORS, ""))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        request: WorkerRequest = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
-        match request:
-            case Serve():
-                _serve(request, parent, spill, replies)
-            case InspectDatabase() | InspectFiles():
-                _inspect(request, parent, spill, replies)
-            case CopyDatabase() | CopyFiles():
-                _copy(request, parent, spill, replies)
-            case _:
-                assert_never(request)
+        _import(_AHEAD)  # whatever it will be: a process may be started before that is known
+        request = pickle.loads(receive(_REQUESTS, _REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        serve(request, parent, spill, replies)
     except ChannelLost:
         pass  # the parent is gone, or has no more questions
     except BaseException:
@@ -91,11 +94,23 @@ def main() -> None:
     os._exit(0)  # no tear-down of the engine's threads: nothing is left to save
 
 
+def _serve_request(request: WorkerRequest, parent: int, spill: Path, replies: int) -> None:
+    match request:
+        case Serve():
+            _serve(request, parent, spill, replies)
+        case InspectDatabase() | InspectFiles():
+            _inspect(request, parent, spill, replies)
+        case CopyDatabase() | CopyFiles():
+            _copy(request, parent, spill, replies)
+        case _:
+            assert_never(request)
+
+
 def _serve(request: Serve, parent: int, spill: Path, replies: int) -> None:
     cursors = QuestionCursors(_open(request, parent, spill))
     send(replies, READY)
     while True:
-        asked: Confirm | Statement = pickle.loads(receive(_REQUESTS, REQUEST_BYTES_MAX))  # noqa: S301  (ours)
+        asked: Confirm | Statement = pickle.loads(receive(_REQUESTS, _REQUEST_BYTES_MAX))  # noqa: S301  (ours)
         if isinstance(asked, Statement):
             for frame in _answer(cursors, asked):
                 send(replies, TABLE + frame)
@@ -171,9 +186,13 @@ def _confine(connection: duckdb.DuckDBPyConnection, needs: Needs, parent: int, s
 
 def import_last(modules: tuple[str, ...]) -> None:
     """Import what is still to be used, and never again: libraries probe for others on the way."""
+    _import(modules)
+    sys.meta_path.clear()
+
+
+def _import(modules: tuple[str, ...]) -> None:
     for module in modules:
         importlib.import_module(module)
-    sys.meta_path.clear()
 
 
 if __name__ == "__main__":

@@ -21,13 +21,14 @@ from sanql.measurements.key_weights import (
     sensitivity_of_key_weights,
 )
 from sanql.measurements.limits import ONE_ROW, ContributionLimits
-from sanql.measurements.measurement import Measured, Measurement, Paired
+from sanql.measurements.measurement import Measured, Measurement, Paired, Poured
 from sanql.measurements.noisy_cells import OTHER_GROUPS_COLUMN, NoisyCells
 from sanql.measurements.norms import (
     ROWS_BITS,
     NormBound,
     NormOrder,
     OwnNorm,
+    Taken,
     UnitNorms,
     scale_for,
     sensitivity_by_norm,
@@ -96,10 +97,12 @@ __all__ = [
     "NormOrder",
     "OwnNorm",
     "Paired",
+    "Poured",
     "QuantileBins",
     "Reals",
     "Sensitivity",
     "SensitivitySetting",
+    "Taken",
     "Turn",
     "UnitNorms",
     "added",

@@ -44,6 +44,28 @@ class Paired:
 
 
 @dataclass(frozen=True)
+class Poured:
+    """How many rows in a group count of one unit of the first kind, and of one of the second.
+
+    Where rows belong to units of two kinds, what they add is taken in turn as far as both units have
+    room (kernel/pouring.py): the room of so many rows of the largest value.
+    """
+
+    first: int
+    second: int
+
+    @property
+    def largest(self) -> int:
+        """The rows of one unit of whichever kind has more."""
+        return max(self.first, self.second)
+
+    def rooms(self, low: int, high: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return what units of each kind may add in a group: of what is above zero, and below."""
+        up, down = max(high, 0), max(-low, 0)
+        return (self.first * up, self.second * up), (self.first * down, self.second * down)
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One integer per group, its sensitivity, and how much its error matters.
 
@@ -59,6 +81,7 @@ class Measurement:
     the CHOICE is made for measurement `of` (value_choice.py). Where a unit's numbers are scaled to a
     `norm` (norms.py), cells count parts of a step of the grid, of which `scale` are one. A SUM and the
     count of its values may be measured as a `pair`, and have the sensitivity of both together (pairs.py).
+    What rows of two kinds of unit add is `poured`.
     """
 
     kind: Measured
@@ -80,6 +103,12 @@ class Measurement:
     choices: tuple[int, ...] = ()
     pair: Paired | None = None
     around: int | None = None
+    poured: Poured | None = None
+
+    @property
+    def counted_before(self) -> bool:
+        """Whether the engine takes turns for it before the statement that makes the cells."""
+        return self.kind is Measured.DISTINCT or self.poured is not None
 
     @computed_once
     def size(self) -> int:

@@ -102,25 +102,28 @@ class NormBound:
         return largest.bit_length() <= ENGINE_BITS
 
 
+Taken = tuple[float, float]
+"""By what a variance counts more, and the squared error besides, in rows of an average group."""
+
+
 @dataclass(frozen=True)
 class OwnNorm:
     """The norms that a sum by itself may have, in steps of its grid; None where limits alone tell.
 
-    `size` is how far an average value is from the centre of the sum, where that is what they rest on.
+    `size` is how far an average value is from the centre of the sum, where that is what they rest on;
+    `taken_l1` and `taken_l2` what they take away, in average values of a group.
     """
 
     expression: Expr
     l1: int
     l2_squared: int | None
     size: int = 1
+    taken_l1: Taken = (1.0, 0.0)
+    taken_l2: Taken = (1.0, 0.0)
 
     def bound(self, order: NormOrder) -> int | None:
         """Return the L1 norm, or the square of the L2 norm."""
         return self.l1 if order == 1 else self.l2_squared
-
-
-Taken = tuple[float, float]
-"""By what a variance counts more, and the squared error besides, in rows of an average group."""
 
 
 @dataclass(frozen=True)
@@ -154,25 +157,32 @@ class UnitNorms:
         found = (own.bound(order) for own in self.own if own.expression == expression)
         return next(found, None)
 
+    def known_size(self, expression: Expr | None) -> int | None:
+        """Return how large an average value is, in steps of its grid, if that is known."""
+        return next((own.size for own in self.own if own.expression == expression), None)
+
     def taken(self, norm: NormBound, expression: Expr | None, size: int) -> Taken:
         """Return what scaling takes away of a measurement, as far as anybody knows.
 
         In L1 a unit within limits loses nothing. In L2 it may lose all that it is longer than the norm;
         so, where nothing is known, the noise counts as that of a norm between this one and the longest
-        that limits allow. A sum whose own norm is known has one that loses little. Of what is bounded
-        jointly rows of an average value are lost, of which sums tell; an error is in rows of the largest,
-        of this `size`.
+        that limits allow. A sum whose own norm is known loses what its values tell, and one of a known
+        size rows of an average value. An error is in rows of the largest value, of this `size`.
         """
-        if self.jointly:
-            factor, missed = (self.taken_l1 if norm.order == 1 else self.taken_l2) or (1.0, 0.0)
-            own = [each.size for each in self.own if norm.alone and each.expression == expression]
-            return factor, sum(missed * (each / size) ** 2 for each in own)
-        if norm.alone and self.own_bound(expression, norm.order) is not None:
+        first = norm.order == 1
+        known = next((own for own in self.own if own.expression == expression), None)
+        in_rows = 1.0 if known is None else (known.size / size) ** 2
+        if known is not None and norm.alone and known.bound(norm.order) is not None:
+            factor, missed = known.taken_l1 if first else known.taken_l2
+            return factor, missed * in_rows
+        found = self.taken_l1 if first else self.taken_l2
+        if found is not None:
+            factor, missed = (
+                found  # of means, of which more counts, it is in rows of the largest value
+            )
+            return factor, missed * (in_rows if factor == 1 else 1.0)
+        if not self.l2_squared:
             return 1.0, 0.0
-        if norm.order == 1:
-            return self.taken_l1
-        if self.taken_l2 is not None or not self.l2_squared:
-            return self.taken_l2 or (1.0, 0.0)
         _, _, longest = self.setting.limits.row_norms
         return math.sqrt(longest / self.l2_squared), 0.0
 

@@ -2,9 +2,10 @@
 
 The value's bounds are cut into equal *bins*, each bin into *places*; the rows of a bin are spread
 over its places in a fixed order, so that one row more is one row more in one place. A place p scores
--max(0, below(p) - a·n, a·n - upto(p)): how many rows it is away from holding the a-quantile of n rows,
-where `below` and `upto` count the rows before it and up to it. The largest noisy score is picked, or of
-many places one with a probability proportional to exp(score/scale).
+min(a·n - below(p), upto(p) - a·n), where `below` and `upto` count the rows before it and up to it: below
+zero, how many rows it is away from holding the a-quantile of n rows; above zero, how many it could do
+without and still hold it. So of values with many rows each, the right one is as far ahead of the next as
+they are apart from middle to middle. A place is picked by permute and flip (mechanisms/choice.py).
 
 Several quantiles are picked from the middle outward (Kaplan, Schnapp & Stemmer, ICML 2022): the first
 pick splits the rows in two, and each side goes on with its own quantiles. A row is on one side only, so
@@ -12,7 +13,7 @@ a level of m picks moves no more than one pick does, and 2^k - 1 quantiles cost 
 
 One row adds 1 - a or -a to below(p) - a·n, for its own side only, so what a unit moves in one level,
 over all groups and sides, is what it moves in a *sum* of values between -max a and max (1 - a)
-(sensitivity.py). A maximum of functions that move by at most d moves by at most d.
+(sensitivity.py); so does upto(p). A minimum of functions that move by at most d moves by at most d.
 
 Minimum and maximum aim a few rows inward: below the smallest value all places are equally good, and
 noise would choose among them.
@@ -150,8 +151,8 @@ def rows_inward(bins: QuantileBins, scale: Fraction) -> int:
 def rank_error_upper(bins: QuantileBins, scale: Fraction, confidence: Fraction) -> Fraction:
     """Return how many rows a single pick is off at most, at a confidence.
 
-    Some place scores zero, and each of the others is picked in its stead with probability at most
-    exp(score/scale).
+    Some place scores zero or more, and one that is d behind the best is picked with probability at most
+    exp(-d/scale): it must have heads.
     """
     chances = math.log(bins.places) - math.log1p(-float(confidence))
     return Fraction(math.ceil(chances * float(scale)), ROW)

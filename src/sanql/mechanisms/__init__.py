@@ -14,6 +14,7 @@ from sanql.mechanisms.noise import (
     TruncatedGeometric,
     drawn_noise,
 )
+from sanql.mechanisms.noise_and_square import reach_with_square
 from sanql.mechanisms.sampler import ExactSampler, Sampler, add_saturating
 from sanql.mechanisms.selection import (
     appearance_probability,
@@ -21,6 +22,7 @@ from sanql.mechanisms.selection import (
     truncated_geometric,
 )
 from sanql.mechanisms.two_noises import reach_of_two, reaches_of_two
+from sanql.mechanisms.weighted_sums import reaches_of_sums
 from sanql.mechanisms.wheel import Integers
 
 __all__ = [
@@ -46,6 +48,8 @@ __all__ = [
     "least_counts",
     "quantile_upper",
     "reach_of_two",
+    "reach_with_square",
+    "reaches_of_sums",
     "reaches_of_two",
     "truncated_geometric",
 ]

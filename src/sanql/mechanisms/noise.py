@@ -248,8 +248,8 @@ class TruncatedGeometric(SymmetricNoise):
 class Geometric:
     """Noise with P(k) ∝ exp(-k/scale) on k = 0, 1, 2, …, for choosing the largest of noisy scores.
 
-    Where candidates are very many, one is chosen by the exponential mechanism of this scale (choice.py):
-    of candidates that are each cut into ever more, the largest noisy score is just that.
+    Of many candidates one is chosen by permute and flip (choice.py), which is the same with scores and
+    noise that are real numbers, and needs no draw for each.
     """
 
     scale: Fraction
@@ -268,9 +268,7 @@ class Geometric:
             "score moves by more than d, that number moves by at most 2d, and the chance of reaching "
             "it by a factor of at most exp(2d/scale): (2d/scale)-differentially private (report "
             "noisy max; with this noise it is the permute-and-flip mechanism of McKenna & Sheldon, "
-            "NeurIPS 2020). Of very many candidates one comes up with a probability proportional to "
-            "exp(score/scale), which is as private (the exponential mechanism of McSherry & Talwar, "
-            "FOCS 2007)."
+            "NeurIPS 2020, by which one of many candidates is chosen)."
         )
 
     @property

@@ -1,17 +1,19 @@
 """How far a weighted sum of two independent noises reaches: what the interval of a quotient rests on.
 
-A discrete noise Z is within 1 of a continuous one C of the same law, if both are made of the same
-uniform number: P(C >= k) <= P(Z >= k) <= P(C >= k - 1) for every whole number k (for k <= 0 by
-symmetry). So |a Z + b Z'| is at most |a C + b C'| plus |a| + |b|, and the law of a C + b C' is known in
-closed form.
+A discrete noise Z is within 1/2 of a continuous one, X, that is more peaked than C, the continuous noise
+of the same scale: the density of X is that of C times ρ_k between k - 1/2 and k + 1/2, with ρ_k such that
+there it has the probability of Z = k. Its cells rounded, X is Z. With a > 0 and h = 1/2,
+
+- *Laplace*, a = h/s: ρ_k = 1/cosh(a) for k not 0, and ρ_0 = tanh(a)/(1 - exp(-a)), which is 1 or more;
+- *Gaussian*: 1/ρ_k is in proportion to ∫ cosh(k·x/sigma²) exp(-x²/2 sigma²) dx from -h to h.
+
+Neither grows with |k|. So X is symmetric and unimodal, as C is, and P(|X| <= t) >= P(|C| <= t) for every
+t; sums of such laws are the more peaked the more peaked each of them is (Birnbaum, 1948). So P(|a Z + b
+Z'| <= w + (|a| + |b|)/2) >= P(|a C + b C'| <= w), whose law is known in closed form.
 
 - *Laplace*, of scales p = |a| s and q = |b| s': P(> t) = (p² exp(-t/p) - q² exp(-t/q)) / (2 (p² - q²)),
-  and where p = q, (2 + t/p) exp(-t/p) / 4. For k >= 1, P(Z >= k) = exp(-k/s) / (1 + exp(-1/s)) is at
-  most exp(-(k - 1/2)/s) / 2, as 2 cosh(1/2s) >= 2, and no less than exp(-k/s) / 2.
-- *Gaussian*: Gaussian, of variance a² sigma² + b² sigma'². For k >= 1 the sum of exp(-j²/2 sigma²) over
-  j >= k lies between its integrals from k and from k - 1; over all j it is sigma √(2π) or more, by a
-  part of less than 2.1 exp(-2π² sigma²) (Poisson's formula), which for sigma >= 1 is far less than what
-  the sum is above the integral.
+  and where p = q, (2 + t/p) exp(-t/p) / 4.
+- *Gaussian*: Gaussian, of variance a² sigma² + b² sigma'².
 
 A larger |a| or |b| makes it reach further, and so does, for weights of the same sum, a larger
 difference (Proschan, 1965: averages of symmetric, log-concave laws are the more peaked the more even
@@ -55,7 +57,7 @@ def reach_of_two(
 
     >>> laplace = DiscreteLaplace(Fraction(1000))
     >>> [round(reach_of_two((laplace, laplace), (1.0, b), Fraction(95, 100))) for b in (0.0, 1.0)]
-    [2996, 4115]
+    [2996, 4114]
     """
     used = [
         (noise, abs(weight))
@@ -69,14 +71,12 @@ def reach_of_two(
             return weight * noise.half_width(confidence) * _SLACK
         case [(DiscreteLaplace(scale), a), (DiscreteLaplace(other), b)]:
             continuous = _laplace(a * float(scale), b * float(other), float(confidence))
-        case [(DiscreteGaussian(sigma2), a), (DiscreteGaussian(other2), b)] if (
-            min(sigma2, other2) >= 1
-        ):
+        case [(DiscreteGaussian(sigma2), a), (DiscreteGaussian(other2), b)]:
             deviation = math.sqrt(a * a * float(sigma2) + b * b * float(other2))
             continuous = NormalDist().inv_cdf((1 + float(confidence)) / 2) * deviation
         case _:
             return None
-    return (continuous + a + b) * _SLACK
+    return (continuous + (a + b) / 2) * _SLACK
 
 
 @lru_cache(maxsize=4096)

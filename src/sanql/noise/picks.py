@@ -1,7 +1,7 @@
 """Quantiles picked from exact bins by noisy ranks, and noisy counts around the picks.
 
-Of few places the one with the largest noisy score is picked, of many one by the exponential mechanism.
-Which scores, and why one unit moves them by little, is in measurements/quantile_picks.py.
+A place is picked by permute and flip (mechanisms/choice.py). Which scores, and why one unit moves them
+by little, is in measurements/quantile_picks.py.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Integers = NDArray[np.int64]
-FEW_PLACES = 2**12  # up to so many a draw for each is worth while: no other way picks better
 
 
 def pick_quantiles(level: Level, table: pyarrow.Table, sampler: Sampler) -> pyarrow.Table:
@@ -82,18 +81,11 @@ def pick(picks: Measurement, rows: Integers, noise: Noise, sampler: Sampler) -> 
 
 
 def _picked(candidates: PlacesBetween, noise: Noise, sampler: Sampler) -> int:
-    """Return the place with the largest noisy score, or of very many one by the exponential mechanism."""
+    """Return one of the places, the nearer to the share of rows the likelier."""
     if isinstance(noise, NoNoise):
         return candidates.runs(0).starts[0]
     assert isinstance(noise, Geometric)  # noqa: S101  (the largest noisy score is picked)
-    if candidates.count > FEW_PLACES:
-        return sampler.choose(noise, candidates)
-    runs = candidates.runs(None)
-    distances = np.zeros(candidates.count, dtype=np.int64)
-    for start, size, distance in zip(runs.starts, runs.sizes, runs.distances, strict=True):
-        distances[start - candidates.start : start - candidates.start + size] = distance
-    noisy = add_saturating(-distances, sampler.sample(noise, distances.size))
-    return candidates.start + int(np.argmax(noisy))
+    return sampler.choose(noise, candidates)
 
 
 def count_around(

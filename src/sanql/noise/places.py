@@ -99,18 +99,31 @@ class PlacesBetween:
         first, last = self._ends
         return first * ROW + self.share * (last - first) + self.aim
 
+    @computed_once
+    def _nearest(self) -> int:
+        """How far the best is away: below zero where it holds the share, with rows to spare."""
+        first, last = self._ends
+        within = min(max(self._target, first * ROW), last * ROW)
+        bins = self.places.bins_between(within // ROW, -(-within // ROW))
+        _, sizes, before, upto = self._runs(*bins)
+        return int(self._away(before, upto)[sizes > 0].min())
+
+    def _away(self, before: Integers, upto: Integers) -> Integers:
+        """Return how far places are from holding the share, by the rows before and up to each."""
+        return np.maximum(before * ROW - self._target, self._target - upto * ROW)
+
     def runs(self, reach: int | None) -> Runs:
         """Return the runs of places that are no further than `reach` from the best; all for None."""
         first, last = self._ends
-        nearest = max(0, first * ROW - self._target, self._target - last * ROW)
-        beyond = (last - first + 1) * ROW if reach is None else reach
-        low, high = self._target - nearest - beyond, self._target + nearest + beyond
+        away = max(0, first * ROW - self._target, self._target - last * ROW)
+        furthest = away + (last - first + 1) * ROW if reach is None else self._nearest + reach
+        low, high = self._target - furthest, self._target + furthest
         starts, sizes, before, upto = self._runs(
             *self.places.bins_between(low // ROW, -(-high // ROW))
         )
-        away = np.maximum(0, np.maximum(before * ROW - self._target, self._target - upto * ROW))
-        distances = away - nearest
-        near = np.flatnonzero((sizes > 0) & (distances <= beyond))
+        away_each = self._away(before, upto)
+        near = np.flatnonzero((sizes > 0) & (away_each <= furthest))
+        distances = away_each - self._nearest
         near = near[np.lexsort((starts[near], distances[near]))]
         others = self.count - int(sizes[near].sum())
         return Runs(starts[near].tolist(), sizes[near].tolist(), distances[near].tolist(), others)

@@ -42,6 +42,8 @@ class Options(TypedDict, total=False):
     nonnegative: bool | None
     rounded: Number | None
     exact: bool
+    units_guessed: int | str | None
+    rows_guessed: int | str | None
     even_if_empty: bool
     fresh: bool
 
@@ -109,8 +111,8 @@ OPTIONS = (
     Option(
         "max_values_contributed",
         whole_number("max_values_contributed", 3),
-        "how many different values of one unit `COUNT(DISTINCT x)` may add, and no more than rows of a "
-        "unit count; chosen privately without it (distinct_values.md)",
+        "how many different values of one unit `COUNT(DISTINCT x)` may add, no more than the policy lets "
+        "rows of a unit count, and no more than these; chosen privately without it (distinct_values.md)",
         ("--max-values",),
         "Different values one unit may add to COUNT(DISTINCT x).",
     ),
@@ -169,11 +171,27 @@ OPTIONS = (
         switch=True,
     ),
     Option(
+        "units_guessed",
+        whole_number("units_guessed", 500),
+        "how many units you guess that the largest key has: a list of keys that need more is refused "
+        "before it is charged",
+        ("--units-guessed",),
+        "A guess at the units of the largest key: no list is paid for that it leaves empty.",
+    ),
+    Option(
+        "rows_guessed",
+        whole_number("rows_guessed", 500),
+        "over how many rows you guess that a group is: widths of averages that are said before they are "
+        "measured are over so many; nothing else hangs on it",
+        ("--rows-guessed",),
+        "A guess at the rows of a group: over so many, explain says how exact averages will be.",
+    ),
+    Option(
         "even_if_empty",
         flag("even_if_empty"),
-        "`TRUE` asks for a list of keys also where a profile says that none will appear",
+        "`TRUE` asks for a list of keys also where a profile or a guess says that none will appear",
         ("--even-if-empty",),
-        "Ask for a list of keys also where a profile says that none will appear.",
+        "Ask for a list of keys also where a profile or a guess says that none will appear.",
         switch=True,
     ),
     Option(
@@ -205,5 +223,7 @@ class AnswerOptions:
     nonnegative: bool = False
     rounded: Fraction | None = None
     exact: bool = False
+    units_guessed: int | None = None
+    rows_guessed: int | None = None
     even_if_empty: bool = False
     fresh: bool = False

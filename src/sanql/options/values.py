@@ -14,6 +14,7 @@ CONFIDENCE = Fraction(95, 100)
 LABEL_MAX = 100
 WHOLE_MAX = 9_999_999
 ROUNDED_MIN, ROUNDED_MAX = Fraction(1, 10**6), Fraction(10**12)
+_EXAMPLES = {"confidence": "0.95 for 95 in 100", "guess": "10000", "rows": "500", "rounded": "10"}
 KEYS = ("half_width", "relative", "guess", "confidence", "rows")
 
 
@@ -193,7 +194,7 @@ def _number(typed: object, name: str) -> Fraction:
         raise Refused(
             f"{name}_invalid",
             f"{name} {text[:40]!r} is not a number above zero",
-            "write plain digits, for example 0.95 or 50",
+            f"write plain digits without a sign, for example {_EXAMPLES.get(name, '50')}",
         )
     return Fraction(text)
 
@@ -223,7 +224,13 @@ def whole_number(name: str, example: int) -> Callable[[object], int]:
         ):
             return int(plain)
         raise Refused(
-            "groups_invalid",
+            "rows_invalid"
+            if "rows" in name
+            else "values_invalid"
+            if "values" in name
+            else "units_invalid"
+            if "units" in name
+            else "groups_invalid",
             f"{name} = {plain[:40]!r} is not a whole number from 1 to {WHOLE_MAX:,}",
             f"write, for example, {name} = {example}",
         )

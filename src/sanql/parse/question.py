@@ -26,6 +26,7 @@ from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader, refuse_clauses
 from sanql.parse.relations.scope import Scope
+from sanql.parse.relations.sets_of_units import SETS, with_sets_of_units
 from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.relations.windows import check_no_windows
 from sanql.parse.statistics.aggregates import AGGREGATES, written_out
@@ -39,6 +40,7 @@ from sanql.parse.statistics.grouping import (
 )
 from sanql.parse.statistics.per_unit import per_unit
 from sanql.parse.statistics.ranked_values import of_numbers
+from sanql.parse.statistics.shares import shares_as_sums
 from sanql.parse.statistics.spellings import respelled
 from sanql.parse.text.guard import whole_number
 from sanql.parse.text.parameters import QuestionText
@@ -121,9 +123,10 @@ def parse(asked: str | QuestionText, tables: Mapping[str, Table]) -> Question:
 def _read(select: exp.Select, tables: Mapping[str, Table]) -> Query | PublicQuery:
     """Return the one question that a SELECT is."""
     # one look at the whole tree is enough where nothing is respelled
-    nodes = list(select.find_all(exp.Anonymous, *REPLACED))
+    nodes = list(select.find_all(exp.Anonymous, *REPLACED, *SETS))
     if any(isinstance(node, exp.Anonymous) for node in nodes):
-        nodes = list(respelled(select).find_all(*REPLACED))
+        nodes = list(respelled(select).find_all(*REPLACED, *SETS))
+    with_sets_of_units(nodes, tables)
     select = per_unit(with_equivalents(select, nodes), tables)
     query = _question(select, Reader(tables))
     if isinstance(query, Query) and may_be_bounded_by_type(query, tables):
@@ -215,7 +218,7 @@ def _query(select: exp.Select, scope: Scope, source: From, reader: Reader) -> Qu
     )
     _check_orphans(query)
     reader.check_read()
-    return query
+    return shares_as_sums(query)
 
 
 def _check_orphans(query: Query) -> None:

@@ -2,7 +2,7 @@
 
 from sanql.plan.accuracy import half_width, least_epsilon
 from sanql.plan.batch import BatchPlan, PlannedQuestion, ReadFrom, plan_batch
-from sanql.plan.best_norm import Lengths, UnitLengths
+from sanql.plan.best_norm import Lengths, UnitLengths, ValueSpread
 from sanql.plan.bins import FALSE_ALARM
 from sanql.plan.bounds_needed import (
     ParsedQuestion,
@@ -35,6 +35,7 @@ from sanql.plan.lookups import Lookup
 from sanql.plan.mechanism import Mechanism, NoMechanism
 from sanql.plan.norms import counted_by, scaling_of
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
+from sanql.plan.part_of_batch import read_from_batch
 from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
 from sanql.plan.pricing import check_known_mechanism
 from sanql.plan.reading import column_of, limits_joined
@@ -43,12 +44,14 @@ from sanql.plan.stages import StagedPlan, plan_stages
 from sanql.plan.unit_norms import norms_of_units, units_by_group
 from sanql.plan.unit_sizes import (
     SIZE_EDGES,
+    VALUE_EDGES,
     grouping_column,
     groups_of_units,
     limit_choices,
     number_of_groups,
     rows_of_units,
     unlimited,
+    values_of_units,
 )
 from sanql.plan.unit_spread import OCTAVES, PLACES, base_and_width, spread_of_units
 
@@ -58,6 +61,7 @@ __all__ = [
     "OCTAVES",
     "PLACES",
     "SIZE_EDGES",
+    "VALUE_EDGES",
     "BatchPlan",
     "BoundsSearch",
     "ChosenLimits",
@@ -84,6 +88,7 @@ __all__ = [
     "ReadFrom",
     "StagedPlan",
     "UnitLengths",
+    "ValueSpread",
     "adds_up",
     "as_chosen",
     "base_and_width",
@@ -114,6 +119,7 @@ __all__ = [
     "plan_bounds_search",
     "plan_stages",
     "price",
+    "read_from_batch",
     "repetitions_in_words",
     "rows_of_units",
     "scaling_of",
@@ -122,6 +128,7 @@ __all__ = [
     "unit_in_words",
     "units_by_group",
     "unlimited",
+    "values_of_units",
     "with_bounds",
     "with_guessed_bounds",
     "with_known_norms",

@@ -1,16 +1,19 @@
 """Several questions planned together: measured once where they share, and priced for least total error.
 
-Every question matters as much as every other, and its aggregates share its weight. Three ways to
+Every question matters as much as every other, whatever its numbers are of: its error counts in parts of
+the one that it would have alone at the whole price, and its aggregates share its weight. Three ways to
 measure them are priced for the same (epsilon, delta), and the one with the least expected error is
 taken:
 
 - levels that are alike measured as one, and sums of others added up where that costs less
   (shared_levels.py);
 - the same without adding up;
-- each question by itself, at its share of an optimal split (one_by_one.py).
+- each question by itself, measured and bounded as it would be alone at its share of an optimal split
+  (one_by_one.py).
 
 As the last is one of them, no batch has a larger expected error than its questions one by one. Unknown
-keys are selected, by numbers of units or by weights, as their questions would select them alone.
+keys are selected, by numbers of units or by weights, as their questions would select them alone; and
+averages have sums with norms of their own (average_norms.py) where that is better.
 Whichever it is, it is a list of levels like those of one question, measured with independent noise:
 their events compose as those of one question's levels do (pricing.py), and what is shown of them, sums
 included, is computed from noisy cells.
@@ -25,7 +28,9 @@ from fractions import Fraction
 
 from sanql.account import Charge
 from sanql.computed_once import computed_once
+from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, Noise, SummedNoise
+from sanql.plan.average_norms import with_average_norms
 from sanql.plan.digest import first_question_digest, question_digest
 from sanql.plan.grouping_sets import is_public
 from sanql.plan.level import Level
@@ -33,8 +38,15 @@ from sanql.plan.mechanism import Priced, is_free
 from sanql.plan.norms import scaling_of
 from sanql.plan.one_by_one import price_one_by_one
 from sanql.plan.pairs import suited
-from sanql.plan.plan import Outline, Plan, check_delta, selects_by_weights
-from sanql.plan.pricing import expected_error, price_levels
+from sanql.plan.plan import (
+    Outline,
+    Plan,
+    check_delta,
+    protecting,
+    selects_by_weights,
+    ways_to_measure,
+)
+from sanql.plan.pricing import expected_error, price_best, price_levels
 from sanql.plan.shared_levels import (
     QuestionLevel,
     SharedLevel,
@@ -137,17 +149,22 @@ class _Candidate:
 def plan_batch(outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction) -> BatchPlan:
     """Return the plan of least expected error for all questions within (epsilon, delta)."""
     check_delta(any(outlined.selects_keys for outlined in outlines), delta)
-    parts = [part for number, outlined in enumerate(outlines) for part in _parts(number, outlined)]
+    one = len(outlines) == 1  # with nothing to weigh it against, it is measured as it is alone
+    parts = [
+        part
+        for number, outlined in enumerate(outlines)
+        for part in _parts(number, outlined, 1.0 if one else _weight(outlined, epsilon, delta))
+    ]
     by_weights = _selecting_by_weights(outlines, epsilon, delta)
-    apart = _one_by_one(outlines, parts, by_weights, epsilon, delta)
-    ways = [share(parts), share(parts, laplace_cost)]
-    ways += [share(parts, gaussian_cost)] if delta else []
+    apart = _one_by_one(outlines, parts, epsilon, delta)
+    ways = share(parts, [laplace_cost, gaussian_cost] if delta else [laplace_cost])
     different = {tuple(map(_contents, way)): way for way in ways}
     candidates = [
-        _together(selecting, epsilon, delta, extra)
+        _together(measured, epsilon, delta, extra)
         for way in different.values()
         for selecting in _ways_to_select(way, by_weights)
-        for extra in _weights_of_thresholds(selecting, delta)
+        for measured in _ways_to_average(selecting, outlines)
+        for extra in _weights_of_thresholds(measured, delta)
     ]
     candidates += [apart] if apart is not None else []
     best = min(candidates, key=lambda candidate: candidate.error)
@@ -156,7 +173,7 @@ def plan_batch(outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction) 
     return BatchPlan(
         _questions(outlines, best, within),
         _levels(best),
-        best.charge,
+        protecting(best.charge, outlines),
         within,
         best.error,
         tuple(question.plan for question in _questions(outlines, alone, within)),
@@ -164,13 +181,34 @@ def plan_batch(outlines: Sequence[Outline], epsilon: Fraction, delta: Fraction) 
     )
 
 
-def _parts(number: int, outlined: Outline) -> list[QuestionLevel]:
+def _weight(outlined: Outline, epsilon: Fraction, delta: Fraction) -> float:
+    """Return how much a question matters: the less, the larger its error is alone, in whatever units.
+
+    No more epsilon is looked at than leaves errors of whole numbers.
+    """
+    parts = _parts(0, outlined, 1.0)
+    try:
+        way, priced, _ = price_best(_ways_alone(outlined, parts), min(epsilon, Fraction(1)), delta)
+    except Refused as refused:
+        if refused.code != "noise_too_large":
+            raise
+        return 1.0
+    error = sum(map(expected_error, way, priced))
+    return 1 / error if error else 1.0
+
+
+def _ways_alone(outlined: Outline, parts: Sequence[QuestionLevel]) -> Sequence[Sequence[Measuring]]:
+    """Return the ways to measure a question that it would have if it were asked alone."""
+    levels = tuple(shared_alone(part).outline for part in parts)
+    return ways_to_measure(replace(outlined, levels=levels))
+
+
+def _parts(number: int, outlined: Outline, weight: float) -> list[QuestionLevel]:
     """Return the levels of a question, whose aggregates share its weight."""
     aggregates = sum(len(level.query.aggregates) for level in outlined.levels)
-    weight = 1 / max(1, aggregates)
     alone = _is_fitted_by_itself(outlined)
     return [
-        QuestionLevel(number, place, level, weight, alone)
+        QuestionLevel(number, place, level, weight / max(1, aggregates), alone, weight)
         for place, level in enumerate(outlined.levels)
     ]
 
@@ -226,7 +264,8 @@ def _weighed(measuring: Measuring, extra: float) -> Measuring:
         return measuring
     measurements = list(measuring.measurements)
     selecting = measurements[measuring.selection]
-    measurements[measuring.selection] = replace(selecting, weight=selecting.weight + extra)
+    more = extra * measuring.hidden_weight
+    measurements[measuring.selection] = replace(selecting, weight=selecting.weight + more)
     return replace(measuring, measurements=tuple(measurements))
 
 
@@ -260,26 +299,48 @@ def _ways_to_select(
     return ways
 
 
+def _ways_to_average(
+    levels: tuple[SharedLevel, ...], outlines: Sequence[Outline]
+) -> list[tuple[SharedLevel, ...]]:
+    """Return levels as they are, and with averages by norms of their own where these are known.
+
+    Levels of one question are fitted to each other, and bounded alike.
+    """
+    averaged = []
+    for level in levels:
+        single = all(
+            len(outlines[part.question].levels) == 1 and cells_each(part, level.outline) == 1
+            for part in level.parts
+        )
+        found = with_average_norms(level.outline.measuring) if single else None
+        averaged.append(
+            level
+            if found is None
+            else replace(level, outline=replace(level.outline, measuring=found))
+        )
+    return [levels] if tuple(averaged) == levels else [levels, tuple(averaged)]
+
+
 def _one_by_one(
     outlines: Sequence[Outline],
     parts: Sequence[QuestionLevel],
-    by_weights: frozenset[int],
     epsilon: Fraction,
     delta: Fraction,
 ) -> _Candidate | None:
-    (levels,) = _ways_to_select([shared_alone(part) for part in parts], by_weights)
-    questions = [
-        [level.outline.measuring for level in levels if level.parts[0].question == number]
-        for number in range(len(outlines))
-    ]
-    if all(is_free(measuring) for question in questions for measuring in question):
+    own = [[part for part in parts if part.question == n] for n in range(len(outlines))]
+    questions = [_ways_alone(*each) for each in zip(outlines, own, strict=True)]
+    if all(is_free(measuring) for ways in questions for measuring in ways[0]):
         return None
     found = price_one_by_one(questions, epsilon, delta)
     if found is None:
         return None
-    priced, charge = found
-    flat = tuple(one for question in priced for one in question)
-    return _Candidate(_bounded(levels, flat), flat, charge)
+    measured, charge = found
+    levels = tuple(
+        SharedLevel(replace(shared_alone(part).outline, measuring=measuring), (part,))
+        for each, (way, _) in zip(own, measured, strict=True)
+        for part, measuring in zip(each, way, strict=True)
+    )
+    return _Candidate(levels, tuple(one for _, priced in measured for one in priced), charge)
 
 
 def _levels(candidate: _Candidate) -> tuple[Level, ...]:
@@ -303,7 +364,7 @@ def _questions(
         own = [found[number, place] for place in range(len(outlined.levels))]
         levels = tuple(level for level, _ in own)
         read = replace(outlined, levels=tuple(level.outline for level in levels))
-        plan = Plan(read, levels, candidate.charge, within)
+        plan = Plan(read, levels, protecting(candidate.charge, outlines), within)
         questions.append(PlannedQuestion(plan, tuple(reads for _, reads in own)))
     return tuple(questions)
 

@@ -22,12 +22,16 @@ from functools import lru_cache
 
 LOST_OF_COUNTS = 0.1
 """The share of all rows that scaling may lose of a count: what makes a number of little use."""
+NOISE_OF_NO_USE = 0.3
+"""Where noise is more than that of an average group, so that it is of no use, more may be lost."""
 LOST_OF_MEANS = 0.5
 DIFFERENCE = 1 / 128
 """How far means of rows that are lost and kept are apart, in parts of the largest value."""
 DIFFERENCE_OF_AVERAGE = 1 / 10
 """The same in parts of an average value, where one is known."""
-DIFFERENCE_OF_OWN = 1 / 2
+DIFFERENCE_OF_RANKS = 1 / 10
+"""The same of the place of a value among all rows: which share of lost and of kept ones is below it."""
+DIFFERENCE_OF_OWN = 1 / 4
 """The same where noise is in proportion to an average value too, so that doubt costs little."""
 _STEPS = 8  # norms that are tried between one and its double
 
@@ -46,6 +50,8 @@ class UnitLengths:
 
 
 Lengths = tuple[UnitLengths, ...]
+ValueSpread = tuple[tuple[float, float], ...]
+"""How many times as large as the average a value is, and which share of units has one so large."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def best_norm(lengths: Lengths, cost: NormCost, most: int | None = None) -> int:
     """Return the whole norm with the least error, no more than `most`.
 
     >>> spread = (UnitLengths(900, 10.0, 10.0), UnitLengths(100, 50.0, 50.0))
-    >>> [best_norm(spread, NormCost(deviation, 1.0)) for deviation in (1.0, 1000.0)]
+    >>> [best_norm(spread, NormCost(deviation, 1.0)) for deviation in (1.0, 100.0)]
     [50, 38]
     """
     longest = max((math.ceil(each.length) for each in lengths), default=1)
@@ -91,7 +97,10 @@ def best_norm(lengths: Lengths, cost: NormCost, most: int | None = None) -> int:
     allowed = LOST_OF_MEANS if cost.means else LOST_OF_COUNTS
     whole = sum(each.units * each.rows for each in lengths)
     bearable = [norm for norm in tried if _lost(lengths, norm) <= allowed * whole]
-    return min(bearable or [max(tried)], key=lambda norm: cost.error(lengths, norm))
+    found = min(bearable or [max(tried)], key=lambda norm: cost.error(lengths, norm))
+    if cost.means or cost.deviation * found <= NOISE_OF_NO_USE * whole / cost.groups:
+        return found
+    return min(tried, key=lambda norm: cost.error(lengths, norm))
 
 
 def _lost(lengths: Sequence[UnitLengths], norm: float) -> float:

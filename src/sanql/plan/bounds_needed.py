@@ -6,11 +6,14 @@ not help, its refusal stands. Otherwise those columns are left without which it 
 
 The range of its type is no bound of a whole number, so AVG(x / 1000) is one that cannot
 (parse/expressions/type_ranges.py).
+
+Columns of public tables have their range there: it is read for those without which a question could not
+be answered, before any bounds are found that cost something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 
@@ -22,6 +25,8 @@ from sanql.question import ColumnRef
 
 ParseOver = Callable[[Mapping[str, Table]], Question]
 """Parses one text over tables that differ only in the bounds of columns."""
+ReadRanges = Callable[[Sequence[QualifiedColumn]], Mapping[QualifiedColumn, Ends]]
+"""Reads the ranges of columns of public tables; one without values has none."""
 
 
 @dataclass(frozen=True)
@@ -33,21 +38,27 @@ class ParsedQuestion:
     bounds_needed: tuple[QualifiedColumn, ...] = ()
 
 
-def parse_guessing_bounds(parse_over: ParseOver, tables: Mapping[str, Table]) -> ParsedQuestion:
+def parse_guessing_bounds(
+    parse_over: ParseOver, tables: Mapping[str, Table], read_ranges: ReadRanges
+) -> ParsedQuestion:
     """Return the parsed question with the fewest columns whose bounds must be found, or refuse it."""
-    guesses = _guesses(tables)
-    if not guesses:
+    guesses, public = _guesses(tables), _public(tables)
+    if not guesses and not public:
         return ParsedQuestion(parse_over(tables), tables)
     try:
-        question = parse_over(tables)
+        return ParsedQuestion(parse_over(tables), tables)
     except Refused as refused:
-        return _with_needed(parse_over, tables, guesses, refused)
-    return ParsedQuestion(question, tables)
+        needed = _needed(parse_over, tables, {**guesses, **public}, refused)
+    ranges = read_ranges([place for place in needed if place in public])
+    tables = with_bounds(tables, ranges)
+    guessed = {place: ends for place, ends in needed.items() if place in guesses}
+    tables_guessed = with_bounds(tables, guessed)
+    return ParsedQuestion(parse_over(tables_guessed), tables_guessed, tuple(sorted(guessed)))
 
 
 def with_guessed_bounds(tables: Mapping[str, Table]) -> Mapping[str, Table]:
     """Return the tables with guessed bounds wherever San could find some, to try a question on."""
-    return with_bounds(tables, _guesses(tables))
+    return with_bounds(tables, {**_guesses(tables), **_public(tables)})
 
 
 def _guesses(tables: Mapping[str, Table]) -> Mapping[QualifiedColumn, Ends]:
@@ -59,29 +70,39 @@ def _guesses(tables: Mapping[str, Table]) -> Mapping[QualifiedColumn, Ends]:
     }
 
 
+def _public(tables: Mapping[str, Table]) -> Mapping[QualifiedColumn, Ends]:
+    """Return guesses for the numbers of public tables that nobody has declared bounds of."""
+    return {
+        (table.name, column.name): guess_bounds(column)
+        for table in tables.values()
+        for column in table.columns.values()
+        if table.public and column.bounds is None and column.type in ("integer", "decimal", "float")
+    }
+
+
 def guess_bounds(column: Column, width: int = 1) -> Ends:
     """Return placeholder bounds for a column: positive, and `width` steps apart."""
     step = column.precision if column.type != "integer" and column.precision else Fraction(1)
     return step, (1 + width) * step
 
 
-def _with_needed(
+def _needed(
     parse_over: ParseOver,
     tables: Mapping[str, Table],
     guesses: Mapping[QualifiedColumn, Ends],
     refused: Refused,
-) -> ParsedQuestion:
+) -> Mapping[QualifiedColumn, Ends]:
+    """Return the fewest guesses with which a question is read; those that cost something go first."""
     try:
         question = parse_over(with_bounds(tables, guesses))
     except Refused:
         raise refused from None
     needed = {place: guesses[place] for place in _read_columns(question) if place in guesses}
-    for place in sorted(needed):
+    for place in sorted(needed, key=lambda place: (tables[place[0]].public, place)):
         fewer = {other: ends for other, ends in needed.items() if other != place}
         if _is_enough(parse_over, with_bounds(tables, fewer)):
             needed = fewer
-    tables_guessed = with_bounds(tables, needed)
-    return ParsedQuestion(parse_over(tables_guessed), tables_guessed, tuple(sorted(needed)))
+    return needed
 
 
 def _is_enough(parse_over: ParseOver, tables: Mapping[str, Table]) -> bool:

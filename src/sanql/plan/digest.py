@@ -166,8 +166,9 @@ def _path(name: str, tables: Mapping[str, Table]) -> Iterator[tuple[str, set[str
 
     How these are read decides whose a row is, and so who is counted.
     """
-    unit = tables[name].unit
-    yield name, {unit.column} if isinstance(unit, ColumnUnit | ViaUnit) else set()
+    unit, second = tables[name].unit, tables[name].second
+    also = set() if second is None else {second.column}
+    yield name, ({unit.column} if isinstance(unit, ColumnUnit | ViaUnit) else set()) | also
     if isinstance(unit, ViaUnit):
         yield unit.table, {unit.key}
         yield from _path(unit.table, tables)
@@ -292,6 +293,9 @@ def _later(measurement: Measurement) -> dict[str, Shape]:
         later["around"] = measurement.around
     if measurement.norm is not None:
         later["norm"] = _norm(measurement.norm)
+    if measurement.poured is not None:
+        rows = {"first": measurement.poured.first, "second": measurement.poured.second}
+        later["poured"] = Named("Poured", rows)
     if measurement.pair is not None:
         later["pair"] = _pair(measurement.pair)
     return later

@@ -14,13 +14,14 @@ than 2^k steps above it, bin -k the same below. The outermost are open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sanql.functions import call
 from sanql.numbers import show_upper
 from sanql.parse import derived_item, table_item
+from sanql.plan.best_norm import ValueSpread
 from sanql.plan.bins import bin_of, count_units, least_count_above_noise
 from sanql.plan.plan import Plan
 from sanql.policy import Column, Neighbours, Table
@@ -108,9 +109,51 @@ class BoundsSearch:
         Of each unit one order counts, drawn from those of its values: large ones are seen too often,
         which is the safer side where it is used.
         """
+        sizes = self._sizes(bins, counts, most)
+        return sum((size * share for size, share in sizes), Fraction(0))
+
+    def spread_of_sizes(
+        self, bins: Sequence[int], counts: Sequence[int], most: Fraction
+    ) -> ValueSpread:
+        """Return how many times as large as the average values are, each with its share of units.
+
+        Beyond the last order that is told from noise there are taken to be as many as if they went on
+        getting fewer as they did, and no more than were counted: few very large values are much of a sum.
+        """
+        average = self.average_size(bins, counts, most)
+        counted = dict(zip(bins, counts, strict=True))
+        units = sum(count for count in counts if count >= self.least)
+        if not average:
+            return ()
+        sizes = [*self._sizes(bins, counts, most)]
+        for side in (1, -1):
+            further = self._further(counted, side)
+            sizes += [(min(most, self.magnitudes.middle(n)), count / units) for n, count in further]
+        return tuple((float(size / average), float(share)) for size, share in sizes)
+
+    def _further(self, counted: Mapping[int, int], side: int) -> Iterator[tuple[int, Fraction]]:
+        """Yield orders beyond the last on a side that is told from noise, and how many have them."""
+        seen = [number for number, count in counted.items() if count >= self.least]
+        number = max((n * side for n in seen), default=0) * side
+        before = Fraction(counted.get(number - side, 0))
+        count = Fraction(counted.get(number, 0))
+        if number * side <= 0 or before < self.least:
+            return
+        while number + side in counted:
+            number += side
+            fewer = count * min(Fraction(1), count / before)
+            before, count = count, min(fewer, Fraction(counted[number]))
+            if count < 1:
+                return
+            yield number, count
+
+    def _sizes(
+        self, bins: Sequence[int], counts: Sequence[int], most: Fraction
+    ) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Return how far from zero values of each order are that is told from noise, and its share."""
         seen = [(n, count) for n, count in zip(bins, counts, strict=True) if count >= self.least]
-        total = sum(count * min(most, self.magnitudes.middle(number)) for number, count in seen)
-        return Fraction(total, sum(count for _, count in seen)) if seen else Fraction(0)
+        units = sum(count for _, count in seen)
+        return tuple((min(most, self.magnitudes.middle(n)), Fraction(c, units)) for n, c in seen)
 
     def to_dict(self) -> dict[str, object]:
         """Return what a certificate says of bounds that are still to be found."""

@@ -17,6 +17,7 @@ from sanql.measurements import Measured, Measurement, OwnNorm, UnitNorms, sensit
 from sanql.plan.average_norms import norms_of_averages
 from sanql.plan.best_norm import (
     DIFFERENCE_OF_AVERAGE,
+    DIFFERENCE_OF_RANKS,
     NormCost,
     best_norm,
 )
@@ -26,21 +27,25 @@ from sanql.plan.known_units import (
     KnownUnits,
     average_size,
     grouped_columns,
+    groups_left,
     lengths_over_groups,
+    private_table,
+    spread_of_values,
+    spread_out,
 )
 from sanql.plan.level import LevelOutline
+from sanql.plan.norms import counted_rows
 from sanql.plan.plan import Outline
+from sanql.plan.relative_weights import weighed_by_sizes
 from sanql.policy import Budget
-from sanql.question import AggregateRef, Call, ColumnRef, Expr, Query, Scan, conjuncts
+from sanql.question import AggregateRef, Call, ColumnRef, Expr, Query, conjuncts
 from sanql.statistics import CHOSEN_ABOVE, Estimate, Measuring
 
 DELTA_TYPICAL = Fraction(1, 10**9)  # where a question has none, and no Gaussian noise either
-GROUPS_UNKNOWN = 16
-GROUPS_BEYOND = 2  # times as many groups as an average unit is in, if that is all that is known
 SMALL = 8  # times as far apart as an average value is large are the bounds of small ones
 UNITS_PER_VALUE = 16  # so many more units than values: one value of each finds them all
-RANKS_OFF = 12
-"""How many times as far as a noisy count a picked value is off, in rows: about ln 65,536."""
+RANKS_OFF = 4
+"""How many times as far as a noisy count a picked value is off, in rows."""
 _COUNTED = (Measured.ROWS, Measured.VALUES, Measured.SUM)
 _RANKED = (Measured.PICKS, Measured.LADDER)
 
@@ -80,7 +85,7 @@ def limits_by_profile(
 
 
 def _known_of(query: Query, known: Mapping[str, KnownUnits]) -> KnownUnits | None:
-    return known.get(query.source.table) if isinstance(query.source, Scan) else None
+    return known.get(private_table(query) or "")
 
 
 def _with_norms_of(level: LevelOutline, units: KnownUnits, price: Budget) -> LevelOutline:
@@ -120,7 +125,8 @@ def _with_norms(
     if norms is None:
         return measuring
     total, _, squared = norms.setting.limits.row_norms
-    rows, over_groups = lengths_over_groups(level.query, units)
+    counted = counted_rows(measuring)
+    rows, over_groups = lengths_over_groups(level.query, units, level.tables, counted)
     costs = [_cost(level, measuring, units, price, order) for order in (1, 2)]
     l1 = best_norm(rows, costs[0], total)
     chosen = replace(norms, l1=l1, taken_l1=costs[0].taken(rows, l1))
@@ -132,10 +138,9 @@ def _with_norms(
     elif norms.l2_squared is not None:
         chosen = replace(chosen, l2_squared=min(norms.l2_squared, l1**2))
     chosen = _with_own(chosen, level, measuring, units, costs)
-    if costs[0].means:
-        averages = norms_of_averages(chosen, level.query, measuring, units, costs)
-        chosen = replace(chosen, averages=averages)
-    return replace(measuring, unit_norms=chosen)
+    averages = norms_of_averages(chosen, level.query, level.tables, measuring, units, costs)
+    found = replace(measuring, unit_norms=replace(chosen, averages=averages))
+    return found if units.accuracy_asked else weighed_by_sizes(found)
 
 
 def _with_own(
@@ -150,18 +155,28 @@ def _with_own(
     No row is dropped for such a sum, and rows of small values count for little: more rows than limits
     name may fit into what these could add.
     """
-    lengths = lengths_over_groups(level.query, units)
     own = []
     for part in measuring.measurements:
         size = average_size(part.expression, level.query, units)
-        if part.kind is Measured.SUM and size:
-            step = max(1, math.ceil(size / part.grid))
-            by_rows, over_groups = (
-                best_norm(each, replace(cost, means=False)) * step if each else None
-                for each, cost in zip(lengths, costs, strict=True)
+        if part.kind is not Measured.SUM or part.expression is None or not size:
+            continue
+        step = max(1, math.ceil(size / part.grid))
+        lengths = lengths_over_groups(level.query, units, level.tables, part.expression)
+        values = spread_of_values(part.expression, level.query, units)
+        by_rows, over_groups = (spread_out(each, values) for each in lengths)
+        cost, cost_l2 = (replace(each, means=False) for each in costs)
+        l1 = best_norm(by_rows, cost)
+        l2 = best_norm(over_groups, cost_l2) if over_groups else None
+        own.append(
+            OwnNorm(
+                part.expression,
+                l1 * step,
+                None if l2 is None else (l2 * step) ** 2,
+                step,
+                cost.taken(by_rows, l1),
+                (1.0, 0.0) if l2 is None else cost_l2.taken(over_groups, l2),
             )
-            assert part.expression is not None and by_rows is not None  # noqa: S101
-            own.append(OwnNorm(part.expression, by_rows, over_groups and over_groups**2))
+        )
     return replace(norms, own=tuple(own))
 
 
@@ -169,10 +184,7 @@ def _cost(
     level: LevelOutline, measuring: Measuring, units: KnownUnits, price: Budget, order: int
 ) -> NormCost:
     parts = sum(not part.sensitivity.zero for part in measuring.measurements)
-    groups = groups_known(level)
-    if groups is None:
-        averages = [units.average_groups(name) for name in grouped_columns(level.query)]
-        groups = math.ceil(max([GROUPS_UNKNOWN, *(GROUPS_BEYOND * each for each in averages)]))
+    groups = groups_known(level) or groups_left(level.query, units, level.tables)
     means = _shows_means(level.query, measuring)
     cost = NormCost(_deviation(price, order, max(1, parts)), max(1, groups), means)
     apart = [
@@ -180,6 +192,8 @@ def _cost(
         for part in measuring.measurements
         if (size := average_size(part.expression, level.query, units)) and part.kind is Measured.SUM
     ]
+    if any(part.kind in _RANKED for part in measuring.measurements):
+        apart.append(DIFFERENCE_OF_RANKS)
     return replace(cost, difference=max(apart)) if means and apart else cost
 
 
@@ -227,16 +241,17 @@ def _kinds(measuring: Measuring, estimate: Estimate) -> set[Measured]:
 
 
 def _rows(level: LevelOutline, units: KnownUnits, price: Budget) -> int | None:
-    """Return how many rows of a unit should count in a question without groups."""
+    """Return how many rows of a unit should count where there are no groups, or of quantiles by keys."""
     measured = level.measuring.measurements
     by_norm = all(part.kind is Measured.SUM for part in measured)
+    ranked = all(part.kind in _RANKED for part in measured)
     if (
-        not isinstance(level.keys, OneGroup)
+        not (isinstance(level.keys, OneGroup) or (ranked and isinstance(level.keys, PublicKeys)))
         or by_norm
         or any(part.kind not in _COUNTED + _RANKED or part.total is not None for part in measured)
     ):
         return None
-    lengths, _ = lengths_over_groups(level.query, units)
+    lengths, _ = lengths_over_groups(level.query, units, level.tables)
     cost = _cost(level, level.measuring, units, price, 1)
     sums = [part for part in measured if part.kind is Measured.SUM]
     if cost.means and sums and all(_is_small(part, level.query, units) for part in sums):
@@ -296,7 +311,9 @@ def _values_of(counted: Expr, level: LevelOutline, units: KnownUnits) -> int | N
     if public and groups and UNITS_PER_VALUE * public * groups <= units.units:
         return 1
     match counted:
-        case ColumnRef(origin=(table, column)) if table == level.query.table and groups == 1:
+        case ColumnRef(origin=(table, column)) if (
+            table == private_table(level.query) and groups == 1
+        ):
             most = max(
                 (math.ceil(each.length) for each in units.groups.get(column, ())), default=None
             )

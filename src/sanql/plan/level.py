@@ -28,6 +28,7 @@ from sanql.plan.keys import (
     keys_of,
     listed_values,
 )
+from sanql.plan.kinds import check_kinds_covered, poured
 from sanql.plan.limits import limits_of
 from sanql.plan.mechanism import Priced
 from sanql.plan.norms import bounds_by_norm, unit_norms_of
@@ -167,6 +168,8 @@ def outline_level(
     table = _reading(query.source, Itself(tables))
     check_nulls(query.where)
     keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
+    if table.second is not None:
+        check_kinds_covered(query, table, other=other)
     limits = limits_of(table, keys, groups_asked, rows_asked)
     setting = SensitivitySetting(
         neighbours=neighbours,
@@ -236,6 +239,8 @@ def _measuring(
     )
     if table.public:
         measuring = _insensitive(measuring)
+    if table.second is not None:
+        return poured(measuring, aggregates, table, table.second)
     if isinstance(table.unit, ColumnUnit) and bounds_by_norm(setting):
         measuring = replace(measuring, unit_norms=unit_norms_of(setting, groups_asked or groups))
     return measuring

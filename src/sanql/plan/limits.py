@@ -5,6 +5,7 @@ from __future__ import annotations
 from sanql.errors import Refused
 from sanql.measurements import ONE_ROW, ContributionLimits
 from sanql.plan.keys import Keys, OneGroup, PublicKeys
+from sanql.plan.kinds import limits_of_two_kinds
 from sanql.policy import ColumnUnit, RowUnit, Table
 
 
@@ -16,6 +17,8 @@ def limits_of(
         return ONE_ROW
     if not isinstance(table.unit, ColumnUnit):
         raise AssertionError("reading.py follows references to the unit they lead to")
+    if table.second is not None:
+        return limits_of_two_kinds(table, keys, groups_asked, rows_asked)
     rows = table.rows_per_unit_max
     if rows is None:
         raise Refused(

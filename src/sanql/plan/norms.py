@@ -81,10 +81,16 @@ def scaling_of(measuring: Measuring) -> Hashable | None:
     """
     norms = measuring.unit_norms
     scaled = [part for part in measuring.measurements if part.norm is not None]
+    if any(part.poured is not None for part in measuring.measurements):
+        return None
     if not scaled or norms is None:
         return "rows", None, measuring.limits.rows
     if any(part.norm is not None and part.norm.order == 2 for part in scaled):
         return None
+    if any(part.norm is not None and part.norm.jointly for part in scaled):
+        bounds = frozenset((part.kind, part.expression, part.norm) for part in scaled)
+        two_signed = any(part.low < 0 < part.high for part in scaled)
+        return None if two_signed else ("jointly", counted_by(scaled), bounds)
     if any(part.norm is not None and part.norm.alone for part in scaled):
         return None if any(part.low < 0 < part.high for part in scaled) else ("sums", norms.l1)
     return "rows", counted_by(scaled), norms.l1
@@ -97,6 +103,11 @@ def counted_by(scaled: Sequence[Measurement]) -> Expr | None:
         for part in scaled
     }
     return values.pop() if len(values) == 1 else None
+
+
+def counted_rows(measuring: Measuring) -> Expr | None:
+    """Return the value whose rows would decide the factor of a unit; None where all of its rows would."""
+    return counted_by([part for part in measuring.measurements if _can_be_scaled(part)])
 
 
 def bounded_by_norm(measuring: Measuring, order: NormOrder | None) -> Measuring:

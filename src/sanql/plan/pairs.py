@@ -1,10 +1,10 @@
-"""Averages with Laplace noise: their sums and counts measured as pairs (measurements/pairs.py).
+"""Averages and variances with Laplace noise: sums and counts measured as pairs (measurements/pairs.py).
 
 A sum and a count of sensitivities that are equal, in units of one row, have of an epsilon the shares
 that suit their weights a and b best, and a weighted variance of 2 (∛a + ∛b)³ / epsilon²; as a pair, 4
 (a + b) / epsilon². Of an average a = 1 and b = 1/3: 9.7 and 5.3. Whatever else is asked of the same
 rows, a count or a sum, has its weight there too. With Gaussian noise a pair is a rotation, which
-changes nothing.
+changes nothing. A variance rests on a sum and a count as an average does, and on squares besides.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def suited(measuring: Measuring, order: NormOrder | None) -> Measuring:
 
 
 def in_pairs(measuring: Measuring) -> Measuring:
-    """Return measurements with sums and counts of averages in pairs, wherever they have less noise so."""
+    """Return measurements with sums and their counts in pairs, wherever they have less noise so."""
     made = list(measuring.measurements)
     centred = _read_with_their_centre(measuring)
-    for place, count in dict.fromkeys(_quotients(measuring)):
+    for place, count in dict.fromkeys(_sums_and_counts(measuring)):
         pair = _pair(measuring, made, place, count, keep_centre=place in centred)
         if pair is not None:
             both = place, count
@@ -41,10 +41,10 @@ def in_pairs(measuring: Measuring) -> Measuring:
     return replace(measuring, measurements=tuple(made))
 
 
-def _quotients(measuring: Measuring) -> Iterator[tuple[int, int]]:
+def _sums_and_counts(measuring: Measuring) -> Iterator[tuple[int, int]]:
     for estimate in measuring.estimates:
-        if estimate.quotient is not None:
-            yield estimate.quotient
+        if estimate.sum_and_count is not None:
+            yield estimate.sum_and_count
 
 
 def _read_with_their_centre(measuring: Measuring) -> set[int]:

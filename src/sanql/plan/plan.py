@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
@@ -199,10 +199,23 @@ def outline(
 def price(outlined: Outline, epsilon: Fraction, delta: Fraction) -> Plan:
     """Return the least noisy plan within (epsilon, delta)."""
     check_delta(outlined.selects_keys, delta)
-    way, priced, charge = price_best(_ways_to_measure(outlined), epsilon, delta)
+    way, priced, charge = price_best(ways_to_measure(outlined), epsilon, delta)
     measured = tuple(map(_measured_so, outlined.levels, way))
     chosen = replace(outlined, levels=measured)
-    return Plan(chosen, tuple(map(Level, measured, priced)), charge, Budget(epsilon, delta))
+    levels = tuple(map(Level, measured, priced))
+    return Plan(chosen, levels, protecting(charge, [outlined]), Budget(epsilon, delta))
+
+
+def protecting(charge: Charge, outlines: Sequence[Outline]) -> Charge:
+    """Return the charge of questions with the kinds of unit that they can tell anything of.
+
+    Where there is one kind, or one of the questions does not say of which kind its units are, it is a
+    charge of everybody's privacy.
+    """
+    kinds = [outlined.table.kinds for outlined in outlines if not outlined.free]
+    if not charge.events or () in kinds:
+        return charge
+    return replace(charge, protects=tuple(sorted({kind for own in kinds for kind in own})))
 
 
 def _measured_so(level: LevelOutline, measuring: Measuring) -> LevelOutline:
@@ -214,7 +227,7 @@ def _measured_so(level: LevelOutline, measuring: Measuring) -> LevelOutline:
 
 def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether a question selects unknown keys by weights where it is asked at this price."""
-    ways = _ways_to_measure(outlined)
+    ways = ways_to_measure(outlined)
     if len(ways) == 1:
         return False
     taken, _, _ = price_best(ways, epsilon, delta)
@@ -223,7 +236,7 @@ def selects_by_weights(outlined: Outline, epsilon: Fraction, delta: Fraction) ->
     )
 
 
-def _ways_to_measure(outlined: Outline) -> list[list[Measuring]]:
+def ways_to_measure(outlined: Outline) -> list[list[Measuring]]:
     """Return what is measured with unknown keys selected by numbers of units, and also by weights.
 
     Each with averages measured by norms of their own as well, where these are known.
@@ -251,6 +264,11 @@ def check_delta(selects_keys: bool, delta: Fraction) -> None:
 def unit_in_words(table: Table) -> str:
     """Return whose presence is protected, in words."""
     match table.unit:
+        case ColumnUnit(column) if table.second is not None:
+            second = table.second
+            return f"everything about one {table.kind} ({column}) or one {second.kind} ({second.column})"
+        case _ if table.kind is not None:
+            return f"everything about one {table.kind} ({_unit_named(table)})"
         case ColumnUnit(column):
             return f"everything about one {column}"
         case ViaUnit(column, referred, _):
@@ -259,3 +277,14 @@ def unit_in_words(table: Table) -> str:
             return "one row"
         case None:
             return "nobody: the table is public"
+
+
+def _unit_named(table: Table) -> str:
+    """Return the column of a private table that says whose a row is, or leads there."""
+    match table.unit:
+        case ColumnUnit(column):
+            return column
+        case ViaUnit(column, referred, _):
+            return f"by {column} in {referred}"
+        case RowUnit() | None:
+            raise AssertionError(f"rows of {table.name} name nobody")

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sanql.account import Charge
-from sanql.measurements import Measured, Measurement
+from sanql.measurements import Measured, Measurement, Taken
 from sanql.plan.gaussian import GaussianMechanism
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
@@ -82,16 +82,28 @@ def expected_error(measuring: Measuring, priced: Priced) -> float:
 
     What a norm takes away counts as well, as far as anybody knows (`UnitNorms.taken`).
     """
-    total, norms = 0.0, measuring.unit_norms
+    total = 0.0
     for measurement, noise in zip(measuring.measurements, priced.noises, strict=True):
         deviation = noise.standard_deviation / (measurement.size * measurement.scale)
-        factor, missed = 1.0, 0.0
-        if norms is not None and measurement.norm is not None:
-            factor, missed = norms.taken(measurement.norm, measurement.expression, measurement.size)
+        factor, missed = _taken(measuring, measurement)
         total += measurement.weight * (factor * deviation**2 + missed)
     if measuring.selection is None or priced.threshold is None:
         return total
-    return total + _hidden(measuring, measuring.measurements[measuring.selection], priced) ** 2
+    hidden = _hidden(measuring, measuring.measurements[measuring.selection], priced)
+    return total + measuring.hidden_weight * hidden**2
+
+
+def missed_error(measuring: Measuring) -> float:
+    """Return the part of the expected error that norms take away, whatever the noise is."""
+    return sum(part.weight * _taken(measuring, part)[1] for part in measuring.measurements)
+
+
+def _taken(measuring: Measuring, measurement: Measurement) -> Taken:
+    norms = measuring.unit_norms
+    if norms is None or measurement.norm is None:
+        return 1.0, 0.0
+    summed = measurement.expression if measurement.kind is Measured.SUM else None
+    return norms.taken(measurement.norm, summed, measurement.size)
 
 
 def _hidden(measuring: Measuring, selection: Measurement, priced: Priced) -> float:

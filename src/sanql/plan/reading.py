@@ -35,12 +35,12 @@ def reading(source: From, tables: Mapping[str, Table]) -> Table:
     names = " with ".join(dict.fromkeys(scan.table for scan in scans(source)))
     if not private:
         return Table(names, None, {})
-    unit = root_unit(private[0], tables)
+    unit, kind, second = root_unit(private[0], tables), private[0].kind, private[0].second
     if isinstance(unit, RowUnit):
         return Table(names, unit, {}, 1, None, 1)
     assert isinstance(unit, ColumnUnit)  # noqa: S101  (a private table has a unit)
     rows, groups, per_group = limits_joined(source, tables)
-    return Table(names, unit, {}, rows, per_group, groups)
+    return Table(names, unit, {}, rows, per_group, groups, kind=kind, second=second)
 
 
 def column_of(reference: ColumnRef, tables: Mapping[str, Table]) -> Column | None:

@@ -24,7 +24,8 @@ questions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sanql.measurements import Measured
@@ -33,7 +34,9 @@ from sanql.plan.keys import FilteringKey, OneGroup, PublicKeys
 from sanql.plan.level import LevelOutline, outline_level
 from sanql.plan.mechanism import pure_weights
 from sanql.plan.norms import added_up_over_groups
+from sanql.plan.norms_together import norms_together
 from sanql.plan.other_groups import adds_up
+from sanql.plan.relative_weights import weighed_by_sizes
 from sanql.plan.weighted_selection import select_by_weights
 from sanql.question import Query
 from sanql.statistics import Importance, Measuring
@@ -42,13 +45,15 @@ GAIN_MIN = 1e-9  # of a cost: less is no gain, or two ways might be taken in tur
 
 _SUMS = (Measured.ROWS, Measured.VALUES, Measured.SUM, Measured.UNITS)
 
+_Homes = Mapping[int, tuple[int, ...]]
+
 Cost = Callable[[Measuring], float]
 """What the measurements of a level add to what decides the error of all; sums of it are compared."""
 
 
 @dataclass(frozen=True)
 class QuestionLevel:
-    """A level of one question, and how much each of its aggregates matters.
+    """A level of one question, and how much each of its aggregates matters, and what it hides.
 
     One that is `alone` shares with no other.
     """
@@ -58,6 +63,7 @@ class QuestionLevel:
     outline: LevelOutline
     weight: float
     alone: bool = False
+    hidden_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -87,74 +93,103 @@ def shared_alone(part: QuestionLevel) -> SharedLevel:
     return _shared(part.outline, (part,))
 
 
-def share(parts: Sequence[QuestionLevel], cost: Cost | None = None) -> tuple[SharedLevel, ...]:
-    """Return levels that measure all parts; with a cost, sums are added up wherever that makes it less.
+def share(
+    parts: Sequence[QuestionLevel], costs: Sequence[Cost] = ()
+) -> list[tuple[SharedLevel, ...]]:
+    """Return levels that measure all parts: each by its own keys, and with sums added up for each cost.
 
     Parts that are alike are measured as one. Whether those that are sums are added up from another level
-    is tried out, the best first, until nothing gets better.
+    is tried out, the best first, until nothing makes a cost less.
     """
     search = _Search(parts)
-    if cost is not None:
-        search.improve(cost)
-    return search.levels()
+    return [search.levels(), *(search.with_least(cost) for cost in costs)]
 
 
 class _Search:
-    """Which parts are measured as one level: at home with those that are alike, or added up elsewhere."""
+    """Which parts are measured as one level: at home with those that are alike, or added up elsewhere.
+
+    A level that was made once to see what it costs is not made again, for whatever cost.
+    """
 
     def __init__(self, parts: Sequence[QuestionLevel]) -> None:
-        likeness = [_likeness(part) for part in parts]
         self._parts = parts
-        self._own = [likeness.index(alike) for alike in likeness]  # the first that is alike
+        self._own = _numbered(map(_likeness, parts))
         self._home = list(self._own)  # of each part, the part whose keys it is measured by
+        self._is_sum = [_is_sum(part) for part in parts]
+        self._families = _numbered(family(part.outline) for part in parts)
+        names = dict[Hashable, int]()
+        self._keys = [
+            frozenset(names.setdefault(key, len(names)) for key in part.outline.query.keys)
+            for part in parts
+        ]
         self._made: dict[tuple[int, tuple[int, ...]], SharedLevel | None] = {}
+        self._costs: dict[tuple[int, tuple[int, ...], Cost], float | None] = {}
 
     def levels(self) -> tuple[SharedLevel, ...]:
         """Return what is measured, in the order in which it was first asked for."""
-        made = [self._level(home, self._at(home)) for home in sorted(set(self._home))]
+        made = [self._level(home, places) for home, places in sorted(self._at_homes().items())]
         return tuple(level for level in made if level is not None)
 
-    def improve(self, cost: Cost) -> None:
-        """Add up whatever makes the cost less."""
+    def with_least(self, cost: Cost) -> tuple[SharedLevel, ...]:
+        """Return what is measured where all that makes the cost less is added up."""
+        self._home = list(self._own)
         while True:
-            homes = set(self._home)
+            homes = self._at_homes()
             moves = [
                 (gain, sorted(moved), home)
                 for moved in self._movable()
                 for home in homes
-                if home not in moved and (gain := self._gain(moved, home, cost)) > GAIN_MIN
+                if home not in moved and (gain := self._gain(homes, moved, home, cost)) > GAIN_MIN
             ]
             if not moves:
-                return
-            _, moved, home = max(moves)
-            for place in moved:
+                return self.levels()
+            _, places, home = max(moves)
+            for place in places:
                 self._home[place] = home
 
     def _movable(self) -> set[frozenset[int]]:
         """Return what may be added up elsewhere: sums that are alike, alone or with their guests."""
-        sums = [place for place, part in enumerate(self._parts) if _is_sum(part)]
-        alike = {frozenset(p for p in sums if self._own[p] == own) for own in set(self._own)}
-        guests = {frozenset(p for p in sums if self._home[p] == own) for own in set(self._home)}
-        return {moved for moved in alike | guests if moved}
+        alike, guests = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+        for place in range(len(self._parts)):
+            if self._is_sum[place]:
+                alike[self._own[place]].append(place)
+                guests[self._home[place]].append(place)
+        return {*map(frozenset, alike.values()), *map(frozenset, guests.values())}
 
-    def _gain(self, moved: frozenset[int], home: int, cost: Cost) -> float:
+    def _gain(self, homes: _Homes, moved: frozenset[int], home: int, cost: Cost) -> float:
         """Return by how much less everything costs where some parts are added up from another's level."""
         left = {self._home[place] for place in moved}
-        if home in left or not all(
-            _can_be_added_up(self._parts[place], self._parts[home]) for place in moved
-        ):
+        if home in left or not all(self._can_be_added_up(place, home) for place in moved):
             return 0.0
-        before = [self._level(own, self._at(own)) for own in {home, *left}]
-        after = [self._level(home, tuple(sorted({*self._at(home), *moved})))]
+        before = [self._cost(own, homes[own], cost) for own in {home, *left}]
+        after = [self._cost(home, tuple(sorted({*homes[home], *moved})), cost)]
         for own in left:
-            staying = tuple(place for place in self._at(own) if place not in moved)
-            after += [self._level(own, staying)] if staying else []
-        if None in after:
+            staying = tuple(place for place in homes[own] if place not in moved)
+            after += [self._cost(own, staying, cost)] if staying else []
+        known = [each for each in after if each is not None]
+        if len(known) < len(after):
             return 0.0
-        return _cost_of(before, cost) - _cost_of(after, cost)
+        return sum(each for each in before if each is not None) - sum(known)
 
-    def _at(self, home: int) -> tuple[int, ...]:
-        return tuple(place for place, own in enumerate(self._home) if own == home)
+    def _can_be_added_up(self, place: int, finer: int) -> bool:
+        """Return whether groups of a part are made of another's, and all of it counts alike."""
+        alike = self._families[place] == self._families[finer]
+        return alike and self._keys[place] < self._keys[finer] and not self._parts[finer].alone
+
+    def _at_homes(self) -> _Homes:
+        """Return the parts that are measured by the keys of each part that is at home."""
+        found = defaultdict[int, tuple[int, ...]](tuple)
+        for place, home in enumerate(self._home):
+            found[home] += (place,)
+        return found
+
+    def _cost(self, home: int, places: tuple[int, ...], cost: Cost) -> float | None:
+        """Return what a level costs, or None where there is none."""
+        if (home, places, cost) not in self._costs:
+            level = self._level(home, places)
+            known = None if level is None else cost(level.outline.measuring)
+            self._costs[home, places, cost] = known
+        return self._costs[home, places, cost]
 
     def _level(self, home: int, places: tuple[int, ...]) -> SharedLevel | None:
         """Return parts measured by the keys of one of them, or None where not all of it adds up."""
@@ -169,8 +204,14 @@ class _Search:
         return self._made[home, places]
 
 
-def _cost_of(levels: Sequence[SharedLevel | None], cost: Cost) -> float:
-    return sum(cost(level.outline.measuring) for level in levels if level is not None)
+def _numbered(things: Iterable[Hashable]) -> list[int]:
+    """Return for each thing the place of the first that is equal.
+
+    >>> _numbered("abcab")
+    [0, 1, 2, 0, 1]
+    """
+    first: dict[Hashable, int] = {}
+    return [first.setdefault(thing, place) for place, thing in enumerate(things)]
 
 
 def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLevel:
@@ -196,16 +237,33 @@ def _shared(carrier: LevelOutline, parts: tuple[QuestionLevel, ...]) -> SharedLe
         carrier.values_asked,
     )
     assert outlined.limits == carrier.limits  # noqa: S101  (limits tightened to themselves stay)
-    outlined = replace(
-        outlined, measuring=replace(outlined.measuring, unit_norms=carrier.measuring.unit_norms)
+    measuring = replace(
+        outlined.measuring,
+        unit_norms=norms_together([part.outline.measuring.unit_norms for part in parts]),
+        hidden_weight=sum(part.hidden_weight for part in parts),
     )
-    by_weights = carrier.by_weights and select_by_weights(
-        outlined.measuring, carrier.table, carrier.limits, carrier.neighbours, importance.selection
+    outlined = replace(outlined, measuring=weighed_by_sizes(measuring))
+    by_weights = carrier.by_weights and _by_weights(
+        carrier, carrier.by_weights, outlined.measuring, importance.selection
     )
     if any(cells_each(part, carrier) > 1 for part in parts):
         outlined = replace(outlined, measuring=added_up_over_groups(outlined.measuring))
     outlined = replace(outlined, counts_for=carrier.counts_for, by_weights=by_weights)
     return SharedLevel(outlined, parts)
+
+
+def _by_weights(
+    carrier: LevelOutline, known: Measuring, measuring: Measuring, importance: float
+) -> Measuring | None:
+    """Return measurements with keys selected by weights of as many groups as the carrier weighs."""
+    made = select_by_weights(
+        measuring, carrier.table, carrier.limits, carrier.neighbours, importance
+    )
+    if made is None or made.selection is None or known.selection is None:
+        return made
+    weighed, parts = known.measurements[known.selection], list(made.measurements)
+    parts[made.selection] = replace(weighed, weight=parts[made.selection].weight)
+    return replace(made, measurements=tuple(parts))
 
 
 def selected_by_weights(level: SharedLevel) -> SharedLevel:
@@ -277,21 +335,26 @@ def _filters(level: LevelOutline) -> frozenset[FilteringKey]:
     return frozenset([*own, *level.filtering_keys])
 
 
-def _likeness(part: QuestionLevel) -> Hashable:
-    """Return what parts have in common that can be measured as one level."""
-    level, query = part.outline, part.outline.query
-    alone = part.alone or level.counts_for is not None or bool(level.measuring.counted_apart)
+def likeness(level: LevelOutline) -> Hashable:
+    """Return which rows of a unit count in a level, and by which keys they are grouped."""
+    query = level.query
     return (
         query.source,
         query.where,
         frozenset(query.keys),
         level.limits,
         level.values_asked,
-        level.by_weights is not None,
         level.other,
         frozenset(level.filtering_keys),
-        (part.question, part.level) if alone else None,
     )
+
+
+def _likeness(part: QuestionLevel) -> Hashable:
+    """Return what parts have in common that are measured as one level."""
+    level = part.outline
+    alone = part.alone or level.counts_for is not None or bool(level.measuring.counted_apart)
+    own = (part.question, part.level) if alone else None
+    return likeness(level), level.by_weights is not None, own
 
 
 def _is_sum(part: QuestionLevel) -> bool:
@@ -306,12 +369,6 @@ def _is_sum(part: QuestionLevel) -> bool:
         )
         and family(part.outline) is not None
     )
-
-
-def _can_be_added_up(part: QuestionLevel, finer: QuestionLevel) -> bool:
-    """Return whether the groups of a part are made of those of another, and all of it counts alike."""
-    keys = frozenset(part.outline.query.keys), frozenset(finer.outline.query.keys)
-    return keys[0] < keys[1] and not finer.alone and family(part.outline) == family(finer.outline)
 
 
 def _adds_up_here(level: SharedLevel, place: int) -> bool:

@@ -46,6 +46,8 @@ SIZE_EDGES = tuple(
     sorted({2**k for k in range(ROWS_MOST.bit_length())} | {3 * 2**k for k in range(19)})
 )
 """The largest number in each bin: 1, 2, 3, 4, 6, 8, 12, 16, …, 2^20."""
+VALUE_EDGES = (0, *SIZE_EDGES)
+"""The same of rows with a value, which a unit may have none of."""
 
 
 def rows_of_units(
@@ -145,18 +147,28 @@ def one_row_each(source: From, number: UnitAggregate, slot: int) -> tuple[Groupe
     return units_rows, value
 
 
+def values_of_units(
+    name: str, value: Expr, tables: Mapping[str, Table], neighbours: Neighbours, epsilon: Fraction
+) -> Plan:
+    """Return the plan of counting units by how many of their rows have a value: those of none as well."""
+    return _spread(name, value, tables, neighbours, epsilon, VALUE_EDGES, different=False)
+
+
 def _spread(
     name: str,
     by: Expr | None,
     tables: Mapping[str, Table],
     neighbours: Neighbours,
     epsilon: Fraction,
+    edges: Sequence[int] = SIZE_EDGES,
+    *,
+    different: bool = True,
 ) -> Plan:
     free = unlimited(name, tables)
     counted = Facts(
         Type.INTEGER, Fraction(0), Fraction(ROWS_MOST), nullable=False, grid=Fraction(1)
     )
-    number = UnitAggregate("count", by, by is not None, counted)
+    number = UnitAggregate("count", by, different and by is not None, counted)
     units_rows, value = one_row_each(Scan(0, name, private=True), number, 1)
-    below = [call("less_equal", value, integer_literal(edge)) for edge in SIZE_EDGES[:-1]]
+    below = [call("less_equal", value, integer_literal(edge)) for edge in edges[:-1]]
     return count_units(bin_of(below), Derived(1, units_rows), free, neighbours, epsilon)

@@ -15,11 +15,18 @@ from sanql.policy.exact import (
     Exact,
     ExactHistogram,
     ExactValues,
+    ExactVerdict,
+    Family,
     LatticePart,
+    LowerMedian,
+    MapEstimate,
+    MostFrequent,
     PoissonSample,
     SampleClass,
+    ShareAtLeast,
     UniformComponent,
     ValueClass,
+    VerdictFunction,
 )
 from sanql.policy.model import (
     Column,
@@ -27,6 +34,7 @@ from sanql.policy.model import (
     Domain,
     ListedDomain,
     RowUnit,
+    SecondKind,
     Table,
     TableDomain,
     Unit,
@@ -70,6 +78,17 @@ def exact_form(declared: Exact) -> Named:
         case ExactHistogram():
             own = {"adversary": _class(declared.adversary), "threshold": declared.threshold}
             return Named("ExactHistogram", common | own)
+        case ExactVerdict():
+            own = {
+                "column": declared.column,
+                "adversary": _family(declared.adversary),
+                "known_columns": declared.known_columns,
+                "values": declared.values,
+                "missing": declared.missing,
+                "function": _function(declared.function),
+                "records_min": declared.records_min,
+            }
+            return Named("ExactVerdict", common | own)
         case _:
             assert_never(declared)
 
@@ -80,6 +99,27 @@ def _cells(cells: Cells) -> Named:
 
 def _acceptance(accept: Acceptance) -> Named:
     return Named("Acceptance", {"epsilon": accept.epsilon, "delta": accept.delta})
+
+
+def _family(declared: Family) -> Named:
+    return Named(
+        "Family",
+        {"laws": declared.laws, "names": declared.names, "weights": declared.weights},
+    )
+
+
+def _function(declared: VerdictFunction) -> Named:
+    match declared:
+        case MapEstimate():
+            return Named("MapEstimate", {})
+        case MostFrequent():
+            return Named("MostFrequent", {})
+        case LowerMedian():
+            return Named("LowerMedian", {})
+        case ShareAtLeast(share):
+            return Named("ShareAtLeast", {"share": share})
+        case _:
+            assert_never(declared)
 
 
 def _class(declared: ValueClass | SampleClass) -> Named:
@@ -113,6 +153,20 @@ def table_form(table: Table, columns: Iterable[str] | None = None) -> Named:
             "groups_per_unit_max": table.groups_per_unit_max,
             "key": table.key,
             "unique": table.unique,
+            # came later: where there is one kind of unit, names stay as they were
+            **({} if table.kind is None else {"kind": table.kind}),
+            **({} if table.second is None else {"second": _second(table.second)}),
+        },
+    )
+
+
+def _second(second: SecondKind) -> Named:
+    return Named(
+        "SecondKind",
+        {
+            "kind": second.kind,
+            "column": second.column,
+            "rows_per_group_max": second.rows_per_group_max,
         },
     )
 

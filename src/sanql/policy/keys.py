@@ -27,7 +27,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "failures_total_max",
         "epsilon_per_query_min",
         "auto_bounds",
+        "exact_together",
     ),
+    "exact_together": ("epsilon", "delta"),
     "auto_bounds": ("epsilon",),
     "budget": ("epsilon", "delta", "attacker"),
     "attacker": (
@@ -38,9 +40,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "group_of",
         "failure",
     ),
-    "engine": ("memory", "deadline", "workers", "kind", "master", "layout"),
+    "engine": ("memory", "deadline", "workers", "kind", "master", "layout", "encryption_key_file"),
     "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
+    "unit": ("budget",),
     "table": (
         "public",
         "privacy_unit",
@@ -49,8 +52,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "rows_per_unit_max",
         "rows_per_group_max",
         "groups_per_unit_max",
+        "summaries",
         "column",
     ),
+    "summaries": ("by", "of", "quantiles_of"),
     "column": ("type", "bounds", "precision", "domain", "total_bounds", "bytes_max", "nullable"),
     "domain": ("table", "column"),
     "exact": (
@@ -62,6 +67,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "records_min",
         "missing",
         "threshold",
+        "function",
+        "share",
     ),
     "adversary": (
         "class",
@@ -73,13 +80,16 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "last",
         "beta",
         "rate",
+        "laws",
+        "names",
+        "weights",
         "known_records",
         "known_columns",
     ),
     "accept": ("epsilon", "delta"),
     "privacy_unit": ("via", "references"),
 }
-SECTIONS = ("dataset", "engine", "analyst", "coalition", "table", "exact")
+SECTIONS = ("dataset", "engine", "unit", "analyst", "coalition", "table", "exact")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -14,23 +13,20 @@ from sanql.kernel import ROWS_READ_AT_ONCE
 from sanql.policy.auto_bounds import read_auto_bounds
 from sanql.policy.budgets import parse_epsilon, read_analysts, read_coalitions, require_budget
 from sanql.policy.document import read_document
+from sanql.policy.engine import read_engine
 from sanql.policy.keys import (
-    DEADLINE_SECONDS_LEAST,
-    DEADLINE_SECONDS_MOST,
-    ENGINE_DEFAULT,
     EPSILON_PER_QUERY_MIN_DEFAULT,
     FAILURES_MAX_DEFAULT,
     FAILURES_MOST,
     KEYS,
-    MEMORY_BYTES_LEAST,
-    MEMORY_BYTES_MOST,
     SECTIONS,
-    WORKERS_MOST,
 )
+from sanql.policy.kinds import largest_of, read_kinds, within_all
 from sanql.policy.model import (
     Accounting,
     ColumnUnit,
     EngineLimits,
+    Kind,
     Neighbours,
     Policy,
     Table,
@@ -39,17 +35,14 @@ from sanql.policy.model import (
 from sanql.policy.postgres_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
 from sanql.policy.source import read_source
-from sanql.policy.spark import read_spark
 from sanql.policy.tables import read_tables
 from sanql.policy.values import (
     integer_between,
-    number_between,
     one_of,
     parse_delta,
     parse_file,
     parse_flag,
     parse_name,
-    parse_text,
     show_number,
 )
 from sanql.results import Budget
@@ -60,7 +53,6 @@ if TYPE_CHECKING:
 _NEIGHBOURS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 _ACCOUNTING: tuple[Accounting, ...] = ("pure", "renyi")
 _SHARE_OF_TEXTS = 12
-_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def load(path: str | Path) -> Policy:
@@ -90,7 +82,7 @@ def load_with_faults(path: str | Path) -> tuple[Policy | None, list[Fault]]:
 def _read_policy(root: Section, file: Path) -> Policy | None:
     _check_sections(root)
     tables = read_tables(root)
-    engine = _read_engine(root)
+    engine = read_engine(root, file.parent)
     _check_texts(root, tables, engine.memory_bytes)
     _check_identifying(root, tables)
     dataset = root.section("dataset", "write [dataset] and its keys below it")
@@ -135,24 +127,14 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     least = dataset.read(
         "epsilon_per_query_min", parse_epsilon, "write the least a question costs, such as 0.001"
     )
-    budget = require_budget(dataset, accounting, neighbours)
-    analysts = read_analysts(root, accounting, budget, neighbours)
-    coalitions = read_coalitions(root, accounting, budget, neighbours)
-    if budget is not None and delta_per_query is not None and delta_per_query > budget.delta:
-        dataset.fault(
-            "delta_per_query",
-            f"{show_number(delta_per_query)} is more than the dataset's delta"
-            f" {show_number(budget.delta)} and could never be spent",
-            "lower it, or leave it out",
-        )
-    if budget is not None and least is not None and least > budget.epsilon:
-        dataset.fault(
-            "epsilon_per_query_min",
-            f"{show_number(least)} is more than the dataset's epsilon"
-            f" {show_number(budget.epsilon)}: nothing could be asked",
-            "lower it, or leave it out",
-        )
-    exact = _read_exact(root, tables, budget)
+    kinds = read_kinds(root, accounting, neighbours)
+    budget = _read_whole_budget(root, dataset, kinds, accounting, neighbours)
+    largest = largest_of(kinds) or budget
+    analysts = read_analysts(root, accounting, largest, neighbours)
+    coalitions = read_coalitions(root, accounting, largest, neighbours)
+    _check_prices(dataset, budget, delta_per_query, least)
+    _check_engine(root, engine, tables)
+    exact, exact_together = _read_exact(root, dataset, tables, budget)
     auto_bounds = read_auto_bounds(root, dataset, budget)
     declared = root.content.get("table")
     if source is None or not isinstance(declared, Mapping) or len(tables) < len(declared):
@@ -215,7 +197,66 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         second_signature=bool(signed),
         ledger_database=database,
         origin=origin,
+        kinds=kinds,
+        exact_together=exact_together,
     )
+
+
+def _check_prices(
+    dataset: Section,
+    budget: Budget | None,
+    delta_per_query: Fraction | None,
+    least: Fraction | None,
+) -> None:
+    """Note prices of single questions that the whole budget could not pay."""
+    if budget is not None and delta_per_query is not None and delta_per_query > budget.delta:
+        dataset.fault(
+            "delta_per_query",
+            f"{show_number(delta_per_query)} is more than the dataset's delta"
+            f" {show_number(budget.delta)} and could never be spent",
+            "lower it, or leave it out",
+        )
+    if budget is not None and least is not None and least > budget.epsilon:
+        dataset.fault(
+            "epsilon_per_query_min",
+            f"{show_number(least)} is more than the dataset's epsilon"
+            f" {show_number(budget.epsilon)}: nothing could be asked",
+            "lower it, or leave it out",
+        )
+
+
+def _check_engine(root: Section, engine: EngineLimits, tables: Mapping[str, Table]) -> None:
+    """Note tables of two kinds where machines share the work: what counts there does not add up."""
+    for table in tables.values():
+        if engine.spark is not None and table.second is not None:
+            root.fault(
+                ("table", table.name, "privacy_unit"),
+                "rows of two kinds of unit are counted on one machine, and a cluster computes here",
+                "choose the engine of this machine, or name one kind",
+            )
+
+
+def _read_whole_budget(
+    root: Section,
+    dataset: Section,
+    kinds: Mapping[str, Kind],
+    accounting: Accounting | None,
+    neighbours: Neighbours | None,
+) -> Budget | None:
+    """Return the dataset's budget, or what is within those of all kinds of unit that it has."""
+    if "unit" not in root.content:
+        return require_budget(dataset, accounting, neighbours)
+    if "budget" in dataset.content:
+        dataset.fault(
+            "budget", "each kind of unit has a budget of its own", "write it under [unit.NAME]"
+        )
+    if "exact" in root.content:
+        root.fault(
+            "exact",
+            "exact answers are proved of one kind of unit, and the dataset has several",
+            "leave [exact] out, or declare the table in a dataset of its own",
+        )
+    return within_all(kinds)
 
 
 def _snapshot_of(ledger: str) -> Path:
@@ -230,42 +271,44 @@ def _check_sections(root: Section) -> None:
 
 
 def _read_exact(
-    root: Section, tables: Mapping[str, Table], budget: Budget | None
-) -> Mapping[str, Exact]:
+    root: Section, dataset: Section, tables: Mapping[str, Table], budget: Budget | None
+) -> tuple[Mapping[str, Exact], Budget | None]:
+    """Return the exact releases that are declared, and what they may have together."""
     if "exact" not in root.content:
-        return {}
+        return {}, _read_exact_together(dataset, {})
     # certificates bring numerical libraries along, which most policies do not need
     from sanql.policy.exact import read_exact
 
-    return read_exact(root, tables, budget)
+    exact = read_exact(root, tables, budget)
+    return exact, _read_exact_together(dataset, exact)
+
+
+def _read_exact_together(dataset: Section, exact: Mapping[str, Exact]) -> Budget | None:
+    """Return the owner's cap on all exact releases together; one that no release fits is a fault."""
+    remedy = "write exact_together = { epsilon = …, delta = … }"
+    section = dataset.section("exact_together", remedy)
+    if section is None:
+        return None
+    section.allow(KEYS["exact_together"])
+    epsilon = section.require("epsilon", parse_epsilon, "write the most that is good enough")
+    delta = section.require("delta", parse_delta, "write a delta such as 1e-6")
+    if epsilon is None or delta is None:
+        return None
+    for name, release in exact.items():
+        if release.accept.epsilon > epsilon:
+            section.fault(
+                "epsilon",
+                f"[exact.{name}] accepts {show_number(release.accept.epsilon)}, which is more than all"
+                " exact releases may have together: it could never be asked",
+                "raise it, or accept less there",
+            )
+    return Budget(epsilon, delta)
 
 
 def _parse_ledger(written: object) -> str | LedgerDatabase:
     if isinstance(written, str) and is_address(written):
         return parse_address(written)
     return parse_file(written)
-
-
-def _read_engine(root: Section) -> EngineLimits:
-    engine = root.section("engine", "write [engine] and its keys below it")
-    if engine is None:
-        return ENGINE_DEFAULT
-    engine.allow(KEYS["engine"])
-    memory = engine.read("memory", _parse_memory, 'write a size such as "4GB" or "512MB"')
-    deadline = engine.read(
-        "deadline",
-        number_between(DEADLINE_SECONDS_LEAST, DEADLINE_SECONDS_MOST),
-        "write a number of seconds",
-    )
-    workers = engine.read(
-        "workers", integer_between(1, WORKERS_MOST), "write how many questions run at once"
-    )
-    return EngineLimits(
-        memory_bytes=ENGINE_DEFAULT.memory_bytes if memory is None else memory,
-        deadline_seconds=ENGINE_DEFAULT.deadline_seconds if deadline is None else float(deadline),
-        workers=ENGINE_DEFAULT.workers if workers is None else workers,
-        spark=read_spark(engine),
-    )
 
 
 def _check_texts(root: Section, tables: Mapping[str, Table], memory: int) -> None:
@@ -305,24 +348,13 @@ def _identifiers(table: Table) -> Iterator[tuple[str, str]]:
     match table.unit:
         case ColumnUnit(column):
             yield table.name, column
+            if table.second is not None:
+                yield table.name, table.second.column
         case ViaUnit(column, other, key):
             yield table.name, column
             yield other, key
         case _:
             pass
-
-
-def _parse_memory(written: object) -> int:
-    size = re.fullmatch(r"([0-9]{1,9}) ?([MGT]i?B)", parse_text(written))
-    if size is None:
-        raise Mistake(f"{quote(written)} is not a size")
-    memory = int(size[1]) * _BYTES[size[2]]
-    if not MEMORY_BYTES_LEAST <= memory <= MEMORY_BYTES_MOST:
-        raise Mistake(
-            f"{quote(written)} is not between {MEMORY_BYTES_LEAST // 10**6}MB and"
-            f" {MEMORY_BYTES_MOST // 10**12}TB"
-        )
-    return memory
 
 
 def _parse_delta_per_query(written: object) -> Fraction:

@@ -101,6 +101,39 @@ Unit = RowUnit | ColumnUnit | ViaUnit
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A kind of privacy unit, such as patients, with what may be spent of everybody's privacy in it."""
+
+    name: str
+    budget: Budget
+
+
+@dataclass(frozen=True)
+class SecondKind:
+    """Whom else each row of a table belongs to: a unit of another kind, and how much of it may count.
+
+    So many rows of one unit may count in a group, as of the first kind.
+    """
+
+    kind: str
+    column: str
+    rows_per_group_max: int
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """What a prepared copy adds up beforehand of each unit: its rows, and sums `of` some columns.
+
+    It does so over all rows of the unit, and apart for each value of the columns that it is `by`. The
+    values of the columns that it is `quantiles_of` are put in order for each unit. No cell hangs on it.
+    """
+
+    by: tuple[str, ...]
+    of: tuple[str, ...]
+    quantiles_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Table:
     """A table analysts may ask about.
 
@@ -111,6 +144,9 @@ class Table:
     it but what limits would suit. `key` names a column by which other tables refer to one row of this
     one; that it is one row is enforced where anything depends on it. `unique` says that the owner
     declares one row for each unit: the limits are enforced all the same, and should cut nothing.
+
+    In a dataset with several kinds of unit `kind` is that of `unit`. Where each row belongs to a unit of
+    a `second` kind as well, limits are on rows in one group, of each kind its own.
     """
 
     name: str
@@ -121,6 +157,15 @@ class Table:
     groups_per_unit_max: int | None = None
     key: str | None = None
     unique: bool = False
+    summaries: Summaries | None = None
+    kind: str | None = None
+    second: SecondKind | None = None
+
+    @computed_once
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of unit that its rows belong to; none where the dataset has one kind only."""
+        second = () if self.second is None else (self.second.kind,)
+        return () if self.kind is None else tuple(sorted((self.kind, *second)))
 
     @computed_once
     def public(self) -> bool:
@@ -164,13 +209,15 @@ class SparkCluster:
 class EngineLimits:
     """What one worker process may use before it is killed and replaced.
 
-    With `spark` it is a process of an executor, and there are as many as the cluster has room for.
+    With `spark` it is a process of an executor, and there are as many as the cluster has room for. With
+    an `encryption_key_file` copies are encrypted at rest.
     """
 
     memory_bytes: int
     deadline_seconds: float
     workers: int
     spark: SparkCluster | None = None
+    encryption_key_file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +228,8 @@ class Policy:
     `ledger` is the file of the account or, where a `ledger_database` keeps it, the name that files which
     belong to this machine have in common: stamps, prepared copies, the head that is pinned here. Data
     that are no files here have an `origin`, and `source` is the folder in which a snapshot is kept.
+    Where there are several `kinds` of privacy unit each has a budget of its own, and `budget` is what is
+    within all of them.
     """
 
     path: Path
@@ -205,6 +254,8 @@ class Policy:
     second_signature: bool = False
     ledger_database: LedgerDatabase | None = None
     origin: Origin | None = None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    exact_together: Budget | None = None
 
     @property
     def ledger_place(self) -> LedgerPlace:

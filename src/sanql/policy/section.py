@@ -145,7 +145,7 @@ def describe_place(path: KeyPath) -> str:
     match path:
         case ("table", _, "column", *_):
             header = 3
-        case ("analyst" | "coalition" | "table" | "exact", *_):
+        case ("unit" | "analyst" | "coalition" | "table" | "exact", *_):
             header = 2
         case _:
             header = 1

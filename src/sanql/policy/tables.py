@@ -6,15 +6,18 @@ from collections.abc import Mapping
 
 from sanql.policy.columns import check_unit_sum, read_column
 from sanql.policy.keys import KEYS
-from sanql.policy.limits import LIMIT_KEYS, read_limits
-from sanql.policy.model import Column, Table, TableDomain
+from sanql.policy.kinds import check_references, names_of_kinds, read_whose
+from sanql.policy.limits import LIMIT_KEYS
+from sanql.policy.model import Column, ColumnUnit, SecondKind, Table, TableDomain
 from sanql.policy.section import Section, quote, suggest
-from sanql.policy.units import UNIT_REMEDY, check_unit, read_key, read_unit, resolve_chains
+from sanql.policy.summaries import read_summaries
+from sanql.policy.units import UNIT_REMEDY, check_unit, read_key, resolve_chains
 from sanql.policy.values import parse_column_name, parse_flag, parse_name
 
 
 def read_tables(root: Section) -> dict[str, Table]:
     """Return the tables that could be read; each that could not has left a fault."""
+    kinds = names_of_kinds(root)
     section = root.section("table", "write [table.NAME]")
     if section is None and "table" in root.content:
         return {}
@@ -23,17 +26,19 @@ def read_tables(root: Section) -> dict[str, Table]:
         return {}
     tables: dict[str, Table] = {}
     for name, declared in section.named_sections(parse_name, "write [table.NAME], its keys below"):
-        table = _read_table(declared, name)
+        table = _read_table(declared, name, kinds)
         if table is not None:
             tables[name] = table
     for table in tables.values():
         for column in table.columns.values():
             if isinstance(column.domain, TableDomain):
                 _check_table_domain(section, table, column, column.domain, tables)
+    if kinds:
+        check_references(section, tables)
     return resolve_chains(section, tables)
 
 
-def _read_table(section: Section, name: str) -> Table | None:
+def _read_table(section: Section, name: str, kinds: tuple[str, ...]) -> Table | None:
     section.allow(KEYS["table"])
     if not section.content:
         section.fault((), "the table declares nothing", UNIT_REMEDY)
@@ -45,13 +50,17 @@ def _read_table(section: Section, name: str) -> Table | None:
         return Table(name, None, columns, key=read_key(section))
     if public is None and "public" in section.content:
         return None
-    unit = read_unit(section)
-    limits = read_limits(section, unit)
-    if unit is None or limits is None:
+    whose = read_whose(section, kinds)
+    if whose is None:
         return None
+    unit, limits, second = whose.unit, whose.limits, whose.second
     check_unit(section, unit, columns)
+    if second is not None:
+        check_unit(section, ColumnUnit(second.column), columns)
+    _check_totals(section, columns, second)
+    most = max(limits.rows_per_unit_max or 1, 1 if second is None else second.rows_per_group_max)
     for column in columns.values():
-        check_unit_sum(section, column, limits.rows_per_unit_max or 1)
+        check_unit_sum(section, column, most)
     return Table(
         name,
         unit,
@@ -61,7 +70,23 @@ def _read_table(section: Section, name: str) -> Table | None:
         groups_per_unit_max=limits.groups_per_unit_max,
         key=read_key(section),
         unique=limits.unique,
+        summaries=None if second is not None else read_summaries(section, unit, columns),
+        kind=whose.kind,
+        second=second,
     )
+
+
+def _check_totals(
+    section: Section, columns: Mapping[str, Column], second: SecondKind | None
+) -> None:
+    """Note totals of one unit where rows have two: what a unit adds is limited by rows in a group."""
+    for column in columns.values():
+        if second is not None and column.total_bounds is not None:
+            section.fault(
+                ("column", column.name, "total_bounds"),
+                "a total of one unit is not bounded where rows belong to units of two kinds",
+                "remove total_bounds",
+            )
 
 
 def _read_columns(section: Section) -> dict[str, Column]:
@@ -74,7 +99,7 @@ def _read_columns(section: Section) -> dict[str, Column]:
 
 
 def _check_public(section: Section, columns: Mapping[str, Column]) -> None:
-    for key in ("privacy_unit", "unique", *LIMIT_KEYS):
+    for key in ("privacy_unit", "unique", "summaries", *LIMIT_KEYS):
         if key in section.content:
             section.fault(
                 key,

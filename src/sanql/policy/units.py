@@ -21,7 +21,7 @@ def read_unit(section: Section) -> Unit | None:
     """Return whose rows these are; a unit behind a foreign key still lacks its table's key."""
     written = section.content.get("privacy_unit")
     if isinstance(written, dict):
-        return _read_via(section)
+        return read_via(section, "privacy_unit")
     name = section.require("privacy_unit", parse_column_name, UNIT_REMEDY)
     if name is None:
         return None
@@ -69,8 +69,9 @@ def read_key(section: Section) -> str | None:
     return section.read("key", parse_column_name, "name the column other tables refer to")
 
 
-def _read_via(section: Section) -> ViaUnit | None:
-    written = section.section("privacy_unit", _VIA_REMEDY)
+def read_via(section: Section, key: str) -> ViaUnit | None:
+    """Return the reference that a key of a section holds; it still lacks its table's key."""
+    written = section.section(key, _VIA_REMEDY)
     if written is None:
         return None
     written.allow(KEYS["privacy_unit"])
@@ -153,6 +154,8 @@ def identifiers(table: Table, tables: Mapping[str, Table]) -> tuple[str, ...]:
     columns = []
     if isinstance(table.unit, ColumnUnit | ViaUnit):
         columns.append(table.unit.column)
+    if table.second is not None:
+        columns.append(table.second.column)
     for other in tables.values():
         if isinstance(other.unit, ViaUnit) and other.unit.table == table.name:
             columns.append(other.unit.key)
@@ -188,8 +191,11 @@ def unit_path(table: Table, tables: Mapping[str, Table]) -> str:
     match table.unit:
         case ViaUnit(column, referred, key):
             return f"{column} = {referred}.{key}: {unit_path(tables[referred], tables)}"
+        case ColumnUnit(column) if table.second is not None:
+            also = table.second
+            return f"{column} ({table.kind}), {also.column} ({also.kind})"
         case ColumnUnit(column):
-            return column
+            return column if table.kind is None else f"{column} ({table.kind})"
         case RowUnit():
             return "row"
         case None:

@@ -22,7 +22,7 @@ the noise, and the chance of being wrong is divided by the number of places wher
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -44,13 +44,23 @@ Reals = NDArray[np.float64]
 class KeptShare:
     """Between which shares, in thousandths, a limit keeps; of units with at most `up_to`.
 
-    At most `units_above` units have more: nothing is known of theirs.
+    At most `units_above` units, of about `units`, have more: nothing is known of theirs.
     """
 
     low: int
     high: int
     up_to: int
     units_above: int
+    units: int = 0
+
+    @property
+    def beyond_in_words(self) -> str:
+        """How many units have more than those that the share is of.
+
+        >>> KeptShare(921, 944, 64, 12, 1000).beyond_in_words
+        'up to 12 of about 1,000 units have more'
+        """
+        return f"up to {self.units_above:,} of about {self.units:,} units have more"
 
     def in_words(self) -> str:
         """Return the share as it is said, with an interval that holds both ends.
@@ -89,12 +99,17 @@ class SizeCounts:
         return max((index for index, count in enumerate(self.above_noise) if count), default=None)
 
     @property
-    def sizes(self) -> tuple[Fraction, ...]:
-        """The size of an average unit in each bin, as far as is known: the middle of the bin."""
+    def middles(self) -> tuple[Fraction, ...]:
+        """The middle of each bin."""
         before = (0, *self.edges)
         return tuple(
             Fraction(low + 1 + high, 2) for low, high in zip(before, self.edges, strict=False)
         )
+
+    @property
+    def sizes(self) -> tuple[Fraction, ...]:
+        """The size of an average unit in each bin, as far as is known: the middle of the bin."""
+        return self.middles
 
     @property
     def spread(self) -> tuple[Fraction, ...]:
@@ -140,6 +155,16 @@ class UnitSpread(SizeCounts):
         """Return a number that there are no more units than, but with probability `missed`."""
         return self.units_above(-1, missed)
 
+    @property
+    def chance(self) -> Fraction:
+        """The chance, at most, that one of three things said of a limit is wrong, wherever bins end."""
+        return MISSED / 3 / len(self.counts)
+
+    def beyond(self, index: int) -> KeptShare:
+        """Return how many units have more than those up to a bin, where all of these is kept."""
+        above = self.units_above(index, self.chance)
+        return KeptShare(CELLS, CELLS, self.edges[index], above, self.units)
+
     def kept(self, limit: int) -> KeptShare | None:
         """Return what share of all rows (or groups) a limit on those of each unit keeps."""
         return _kept(self, limit)
@@ -151,12 +176,12 @@ class UnitSpread(SizeCounts):
 
 @lru_cache(maxsize=1024)
 def _kept(spread: UnitSpread, limit: int) -> KeptShare | None:
-    last, chance = _seen(spread, limit), MISSED / 3 / len(spread.counts)
+    last = _seen(spread, limit)
     if last is None:
         return None
-    up_to, above = spread.edges[last], spread.units_above(last, chance)
-    if up_to <= limit:
-        return KeptShare(CELLS, CELLS, up_to, above)
+    above = spread.beyond(last)
+    if above.up_to <= limit:
+        return above
     bins = [base_and_width(index) for index in range(last + 1)]
     base, width = np.array(bins, float).T
     ends = np.arange(CELLS + 1)[:, None] / CELLS
@@ -171,8 +196,8 @@ def _kept(spread: UnitSpread, limit: int) -> KeptShare | None:
     )
     values = np.array([*spread.counts[: last + 1], *spread.places[: last + 1]], float)
     noises = [spread.noise] * (last + 1) + [spread.place_noise] * (last + 1)
-    shares = _not_ruled_out(values, noises, least, most, float(chance))
-    return None if shares is None else KeptShare(*shares, up_to, above)
+    shares = _not_ruled_out(values, noises, least, most, float(spread.chance))
+    return None if shares is None else replace(above, low=shares[0], high=shares[1])
 
 
 def _terms(fixed: Reals, sloped: Reals, worst: np.ufunc) -> Reals:
@@ -182,19 +207,19 @@ def _terms(fixed: Reals, sloped: Reals, worst: np.ufunc) -> Reals:
 
 @lru_cache(maxsize=1024)
 def _within(spread: UnitSpread, limit: int) -> KeptShare | None:
-    last, chance = _seen(spread, limit), MISSED / 3 / len(spread.counts)
+    last = _seen(spread, limit)
     if last is None:
         return None
-    up_to, above = spread.edges[last], spread.units_above(last, chance)
-    if up_to <= limit:
-        return KeptShare(CELLS, CELLS, up_to, above)
+    above = spread.beyond(last)
+    if above.up_to <= limit:
+        return above
     edges = np.array(spread.edges[: last + 1])
     first = np.array([0, *(edges[:-1] + 1)])
     ends = np.arange(CELLS + 1)[:, None] / CELLS
     least, most = (edges <= limit) - ends[1:], (first <= limit) - ends[:-1]
     values, noises = np.array(spread.counts[: last + 1], float), [spread.noise] * (last + 1)
-    shares = _not_ruled_out(values, noises, least, most, float(chance))
-    return None if shares is None else KeptShare(*shares, up_to, above)
+    shares = _not_ruled_out(values, noises, least, most, float(spread.chance))
+    return None if shares is None else replace(above, low=shares[0], high=shares[1])
 
 
 def _seen(spread: UnitSpread, limit: int) -> int | None:

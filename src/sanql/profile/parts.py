@@ -5,6 +5,7 @@
 | `rows` | units by their number of rows, and places within bins | 1, 2 each: it is in one bin |
 | `groups` of a column | the same by how many of its values they have | 1, 2 each: it is in one bin |
 | `norms` of a column | units by the L2 norm of their rows over its groups | 1, 2: it is in one bin |
+| `values` of a number | units by how many rows have one, if some may not | 1, 2: it is in one bin |
 | `ranges` of a number | units by the order of magnitude of a value | 1, 2: in one bin, drawn at random |
 | `sizes` of a column with public values | units in each group | G, 2G, by the policy's limit |
 
@@ -21,6 +22,7 @@ from typing import Literal, assert_never, cast, get_args
 
 from sanql.errors import Refused
 from sanql.numbers import parse_rational, rational_text
+from sanql.parse import table_item
 from sanql.plan import (
     Plan,
     PublicKeys,
@@ -31,10 +33,12 @@ from sanql.plan import (
     spread_of_units,
     units_by_group,
     unlimited,
+    values_of_units,
 )
 from sanql.policy import Column, Neighbours, RowUnit, Table
+from sanql.question import Expr
 
-PartKind = Literal["rows", "groups", "norms", "ranges", "sizes"]
+PartKind = Literal["rows", "groups", "norms", "values", "ranges", "sizes"]
 _NUMBERS = ("integer", "decimal", "float")
 KEYS_MOST = 400
 """A number with more values is measured and not grouped by: there are days of a year, and hardly more."""
@@ -44,6 +48,7 @@ _PURPOSES = {
     "rows": "rows of units",
     "groups": "groups of units by {}",
     "norms": "norms of units over {}",
+    "values": "rows of units with {}",
     "ranges": "range of {}",
     "sizes": "sizes of groups by {}",
 }
@@ -120,6 +125,8 @@ def plan_part(part: ProfilePart, tables: Mapping[str, Table], neighbours: Neighb
         case "norms":
             by = grouping_column(name, column, tables)
             return norms_of_units(name, by, tables, neighbours, epsilon)
+        case "values":
+            return values_of_units(name, _value(name, column, tables), tables, neighbours, epsilon)
         case "ranges":
             return plan_bounds_search((name, column), tables, neighbours, epsilon).plan
         case "sizes":
@@ -135,18 +142,27 @@ def _of_column(name: str, typed: str, tables: Mapping[str, Table]) -> list[tuple
     declared = table.columns.get(named)
     number = declared is not None and declared.type in _NUMBERS and declared.domain is None
     kinds: list[tuple[PartKind, str]] = [("ranges", named)] if number else []
+    added: list[tuple[PartKind, str]] = (
+        [("values", named)] if declared and declared.nullable else []
+    )
     if number and declared is not None and _has_many_values(declared):
-        return kinds
+        return kinds + added
     try:
         by = grouping_column(name, named, tables)
     except Refused:
         if not number:
             raise
-        return kinds  # a number without precision has a range and no groups
+        return kinds + added  # a number without precision has a range and no groups
     kinds += [("groups", named), ("norms", named)]
     if isinstance(keys_of((by,), tables), PublicKeys) and table.rows_per_unit_max is not None:
         kinds.append(("sizes", named))
     return kinds
+
+
+def _value(name: str, column: str, tables: Mapping[str, Table]) -> Expr:
+    found = table_item(tables[name], name, 0, tables).find(column)
+    assert found is not None and found.value is not None  # noqa: S101  (the policy has it)
+    return found.value
 
 
 def _has_many_values(column: Column) -> bool:

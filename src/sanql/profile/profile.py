@@ -11,9 +11,9 @@ from typing import Any
 from sanql.computed_once import computed_once
 from sanql.mechanisms import DiscreteLaplace
 from sanql.numbers import show_upper
-from sanql.plan import Ends, KnownUnits
+from sanql.plan import Ends, KnownUnits, ValueSpread
 from sanql.profile.histogram import CELLS, MISSED, KeptShare, SizeCounts, UnitSpread
-from sanql.profile.norms import lengths_of, lengths_of_rows
+from sanql.profile.norms import lengths_hidden, lengths_of, lengths_of_rows, lengths_of_some
 from sanql.visible import visible
 
 SHOWN = 10  # groups of a column
@@ -51,6 +51,8 @@ class Profile:
     sizes: Mapping[str, GroupSizes] = field(default_factory=dict)
     ranges: Mapping[str, Ends | None] = field(default_factory=dict)
     average_sizes: Mapping[str, Fraction] = field(default_factory=dict)
+    value_spreads: Mapping[str, ValueSpread] = field(default_factory=dict)
+    values: Mapping[str, SizeCounts] = field(default_factory=dict)
 
     def rows_kept(self, limit: int) -> KeptShare | None:
         """Return what share of the rows is kept where each unit has at most so many."""
@@ -81,7 +83,15 @@ class Profile:
             column: lengths_of_rows(counted, self.rows) for column, counted in self.norms.items()
         }
         groups = {column: lengths_of(spread) for column, spread in self.groups.items()}
-        return KnownUnits(rows, norms, groups, self.average_sizes)
+        return KnownUnits(
+            rows,
+            norms,
+            groups,
+            self.average_sizes,
+            self.value_spreads,
+            hidden=lengths_hidden(self.rows),
+            values={name: lengths_of_some(each) for name, each in self.values.items()},
+        )
 
     @property
     def name(self) -> str:
@@ -98,6 +108,7 @@ class Profile:
             "rows": None if self.rows is None else _counts(self.rows),
             "groups": {name: _counts(each) for name, each in self.groups.items()},
             "norms": {name: _counts(each) for name, each in self.norms.items()},
+            "values": {name: _counts(each) for name, each in self.values.items()},
             "sizes": {name: _sizes(each) for name, each in self.sizes.items()},
             "ranges": {
                 name: None if ends is None else [*map(float, ends)]
@@ -126,6 +137,8 @@ class Profile:
         for name, ends in self.ranges.items():
             found = "not found" if ends is None else f"{float(ends[0]):g} to {float(ends[1]):g}"
             lines.append(f"  values of {name}: {found}")
+        for name, counted in self.values.items():
+            lines += _with_values(name, counted)
         return lines
 
 
@@ -141,9 +154,26 @@ def _spread(noun: str, spread: UnitSpread) -> list[str]:
     lines = [
         f"  {noun}: a limit of {edge:,} keeps {share.in_words()}" for edge, share in _shares(spread)
     ]
-    above = spread.units_above(spread.last, MISSED / len(spread.counts))
-    largest = f"  {noun}: at most {above:,} units have more than {spread.edges[spread.last]:,}"
-    return [f"{largest}, and limits may take most of theirs; of the others'", *lines]
+    beyond = spread.beyond(spread.last)
+    largest = f"  {noun}: {beyond.beyond_in_words} than {beyond.up_to:,}"
+    unknown = f"which share of all {noun} these have is not known, and limits may take most of it"
+    return [f"{largest}: {unknown}; of the others'", *lines]
+
+
+def _with_values(name: str, counted: SizeCounts) -> list[str]:
+    """Return how many units have none, and how many rows with a value about half of the others have."""
+    some = sum(counted.above_noise[1:])
+    if not some:
+        return [f"  rows with {name}: no {counted.least} units have alike many"]
+    up_to = next(
+        edge
+        for index, edge in enumerate(counted.edges)
+        if index and 2 * sum(counted.above_noise[1 : index + 1]) >= some
+    )
+    none = max(0, counted.counts[0])
+    return [
+        f"  rows with {name}: about {none:,} units have none, half of the others up to {up_to:,}"
+    ]
 
 
 def _shares(spread: UnitSpread) -> list[tuple[int, KeptShare]]:

@@ -9,7 +9,16 @@ from fractions import Fraction
 
 from sanql.measurements import NoisyCells
 from sanql.mechanisms import DiscreteLaplace
-from sanql.plan import OCTAVES, SIZE_EDGES, BoundsSearch, Ends, Plan, plan_bounds_search
+from sanql.plan import (
+    OCTAVES,
+    SIZE_EDGES,
+    VALUE_EDGES,
+    BoundsSearch,
+    Ends,
+    Plan,
+    ValueSpread,
+    plan_bounds_search,
+)
 from sanql.policy import Column, Neighbours, Table
 from sanql.profile.histogram import SizeCounts, UnitSpread
 from sanql.profile.parts import PartKind, ProfilePart
@@ -40,9 +49,11 @@ def read_profile(
     rows: UnitSpread | None = None
     groups: dict[str, UnitSpread] = {}
     norms: dict[str, SizeCounts] = {}
+    values: dict[str, SizeCounts] = {}
     sizes: dict[str, GroupSizes] = {}
     ranges: dict[str, Ends | None] = {}
     average_sizes: dict[str, Fraction] = {}
+    spreads: dict[str, ValueSpread] = {}
     for (kind, column), measured in best.items():
         match kind:
             case "rows":
@@ -51,6 +62,8 @@ def read_profile(
                 groups[column] = _spread(measured)
             case "norms":
                 norms[column] = size_counts(measured.plan, measured.cells)
+            case "values":
+                values[column] = size_counts(measured.plan, measured.cells, VALUE_EDGES)
             case "sizes":
                 sizes[column] = _sizes(measured)
             case "ranges":
@@ -58,6 +71,7 @@ def read_profile(
                 ranges[column] = search.ends(bins, counts)
                 most = _largest(tables[measured.part.table].columns[column])
                 average_sizes[column] = search.average_size(bins, counts, most)
+                spreads[column] = search.spread_of_sizes(bins, counts, most)
     return Profile(
         first.part.table,
         first.version,
@@ -69,14 +83,16 @@ def read_profile(
         sizes,
         ranges,
         average_sizes,
+        spreads,
+        values,
     )
 
 
-def size_counts(plan: Plan, cells: NoisyCells) -> SizeCounts:
+def size_counts(plan: Plan, cells: NoisyCells, edges: tuple[int, ...] = SIZE_EDGES) -> SizeCounts:
     """Return noisy counts of units by size, in the bins of limits that are suggested."""
     counted = dict(zip(*_counted(cells), strict=True))
     (noise,) = _noises(plan)
-    return SizeCounts(SIZE_EDGES, tuple(counted[i] for i in range(len(SIZE_EDGES))), noise)
+    return SizeCounts(edges, tuple(counted[i] for i in range(len(edges))), noise)
 
 
 def _spread(measured: MeasuredPart) -> UnitSpread:

@@ -76,8 +76,9 @@ class Report:
 
     @property
     def whole(self) -> AccountStanding:
-        """The account of everybody together, which all answers are charged to."""
-        return next(each for each in self.accounts if each.balance.kind == "dataset")
+        """The account of everybody together; of several kinds of unit, that of which most is spent."""
+        shared = [each for each in self.accounts if each.balance.kind == "dataset"]
+        return max(shared, key=lambda each: each.balance.spent_upper.epsilon)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON has it; numbers are rounded to the safe side."""

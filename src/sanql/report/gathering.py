@@ -64,6 +64,14 @@ def _protected(table: Table) -> str:
     match table.unit:
         case None:
             return "nobody: it is public"
+        case ColumnUnit(column) if table.second is not None:
+            second = table.second
+            return (
+                f"all rows of one {table.kind} ({column}), and all rows of one {second.kind}"
+                f" ({second.column})"
+            )
+        case ColumnUnit(column) if table.kind is not None:
+            return f"all rows of one {table.kind} ({column})"
         case ColumnUnit(column):
             return f"all rows of one {column}"
         case ViaUnit(column, referred, _):
@@ -85,7 +93,9 @@ def _standing(
     charged = [
         question
         for question in questions
-        if not question["exact"] and (members is None or question["analyst"] in members)
+        if not question["exact"]
+        and (members is None or question["analyst"] in members)
+        and balance.protects in (None, *(question.get("protects") or [balance.protects]))
     ]
     return AccountStanding(
         balance, len(charged), learned(balance.spent_upper), learned(balance.budget)

@@ -34,14 +34,17 @@ class Accounts(list[Balance]):
 
     def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
         """Show the accounts in a shell, where there are no tables."""
+        printer.text(str(self))
+
+    def __str__(self) -> str:
         rows = [_HEADINGS, *self._rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        printer.text("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for each in self:
             yield (
-                visible(f"{each.kind} {each.account}"),
+                visible(each.named),
                 _pair(each.budget, show_lower),
                 _pair(each.spent_upper, show_upper),
                 _pair(each.remaining_lower, show_lower),

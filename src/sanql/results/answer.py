@@ -17,7 +17,7 @@ from sanql.results.balance import (
     remaining_in_words,
     remaining_to_dict,
 )
-from sanql.results.cells import cell_text, csv_line, plain
+from sanql.results.cells import OF_NOISE, cell_text, csv_line, plain
 from sanql.results.certificate import Certificate
 from sanql.results.chart import chart_of
 from sanql.results.content import Content, Interval, ReceivedContent, with_interval_columns
@@ -57,7 +57,8 @@ class Answer:
     groups the certificate says it). `without_interval` names columns that have noise and no interval.
     `version` is that of the data the answer is about; `raised` is whether an accuracy was asked for
     that costs the least a question may. `batch` is how many questions the charge is for, where they were
-    asked together.
+    asked together, and `read_from` the number, in the analyst's history, of a batch that was asked before
+    and whose numbers these are. `nothing_told` are lines on numbers that tell nothing.
     """
 
     content: Content
@@ -71,6 +72,8 @@ class Answer:
     version: int | None = None
     raised: bool = False
     batch: int = 1
+    read_from: int | None = None
+    nothing_told: tuple[str, ...] = ()
 
     @property
     def table(self) -> pyarrow.Table:
@@ -167,6 +170,8 @@ class Answer:
             "balances": [balance.to_dict() for balance in self.remaining],
             "footer": self.footer(),
             **({"batch": self.batch} if self.batch > 1 else {}),
+            **({} if self.read_from is None else {"read_from": self.read_from}),
+            **({"nothing_told": list(self.nothing_told)} if self.nothing_told else {}),
         }
 
     @classmethod
@@ -184,6 +189,8 @@ class Answer:
             version=shape["version"],
             raised=bool(shape["raised"]),
             batch=int(shape.get("batch", 1)),
+            read_from=shape.get("read_from"),
+            nothing_told=tuple(shape.get("nothing_told", ())),
         )
 
     @classmethod
@@ -228,11 +235,12 @@ class Answer:
         """Return every cell as text that is safe to show, noisy ones with their interval."""
         shown = []
         noisy = {} if self.free else self.intervals
+        of_noise = OF_NOISE if noisy and self.certificate.limits_may_cut else ""
         statistics = {*self.intervals, *self.without_interval}
         for number, row in enumerate(self.rows):
             shown.append(
                 [
-                    cell_text(value, self.intervals[name][number] if name in noisy else None)
+                    cell_text(value, noisy[name][number] if name in noisy else None, of_noise)
                     if name in statistics or not isinstance(value, int)
                     else str(value)  # a key: a year or a code has no commas
                     for name, value in zip(self.columns, row, strict=True)
@@ -251,6 +259,7 @@ class Answer:
         unsaid = [f"no interval for {bare}"] if bare else []
         if self.certificate.selects_keys and not self.rows:
             unsaid.append(NO_ROWS)
+        unsaid += self.nothing_told
         return [visible(line) for line in [*unsaid, *self.certificate.caveats(), self.summary()]]
 
     def as_of(self) -> list[str]:
@@ -266,7 +275,9 @@ class Answer:
         price = "a repeat, free" if self.cached else price_in_words(self.charge)
         if self.raised and not self.cached:
             price += f" ({LEAST_PRICE})"
-        if self.batch > 1 and not self.cached:
+        if self.read_from is not None:
+            price = f"free, as part of batch number {self.read_from} of the analyst's history"
+        elif self.batch > 1 and not self.cached:
             price += f" for the batch of {self.batch} questions"
         return "; ".join(
             [

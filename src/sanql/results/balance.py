@@ -14,13 +14,17 @@ from sanql.numbers import (
     rational_text,
     round_down_to_digits,
     show_lower,
+    show_upper,
 )
+from sanql.theory.meaning import posterior_band
+from sanql.visible import visible
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
 LONG = (
     10**200
 )  # a denominator beyond which a number is rounded, to the safe side, before it is sent
 DIGITS_KEPT = 60
+_TELLS_ALL = 500  # an epsilon beyond which nothing is kept from anybody
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,25 @@ class Budget:
     delta: Fraction
 
 
+def believed_after(spent: Budget, prior: float) -> tuple[float, float, float]:
+    """Return the least and the greatest belief that a guarantee allows, and how likely it is left.
+
+    >>> [round(part, 3) for part in believed_after(Budget(Fraction(1), Fraction(0)), 0.5)]
+    [0.269, 0.731, 0.0]
+    """
+    epsilon, delta = number_upper(spent.epsilon), number_upper(spent.delta)
+    failure = min(1e-3, 1000 * delta)
+    if epsilon > _TELLS_ALL or delta >= 1:
+        return 0.0, 1.0, failure
+    return *posterior_band(prior, epsilon, delta, failure=failure), failure
+
+
 @dataclass(frozen=True)
 class Balance:
-    """One account as it stands; `reserved` counts its open reservations."""
+    """One account as it stands; `reserved` counts its open reservations.
+
+    Where a dataset has several kinds of privacy unit, an account `protects` units of one of them.
+    """
 
     account: str
     kind: AccountKind
@@ -41,10 +61,29 @@ class Balance:
     spent_upper: Budget
     remaining_lower: Budget
     reserved: int
+    protects: str | None = None
+
+    @property
+    def named(self) -> str:
+        """What account it is, in words."""
+        whom = "" if self.protects is None else f" ({self.protects})"
+        return f"{self.kind} {self.account}{whom}"
+
+    def __str__(self) -> str:
+        told = [
+            f"{name} epsilon {show(pair.epsilon)}, delta {show(pair.delta)}"
+            for name, pair, show in (
+                ("budget", self.budget, show_lower),
+                ("spent", self.spent_upper, show_upper),
+                ("left", self.remaining_lower, show_lower),
+            )
+        ]
+        return visible(f"{self.named}: {'; '.join(told)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain data: numbers rounded to the safe side, and exact fractions."""
-        return {
+        whom = {} if self.protects is None else {"protects": self.protects}
+        return whom | {
             "account": self.account,
             "kind": self.kind,
             "budget": _to_dict(self.budget, _down, number_lower),
@@ -63,13 +102,14 @@ class Balance:
             budget_from_dict(shape["spent_upper"]),
             budget_from_dict(shape["remaining_lower"]),
             int(shape["reserved"]),
+            shape.get("protects"),
         )
 
 
 def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:
     """Return what is left in every account, and the least of it on top, rounded down."""
     accounts = {
-        _named(balance): {
+        balance.named: {
             "epsilon": number_lower(balance.remaining_lower.epsilon),
             "delta": number_lower(balance.remaining_lower.delta),
         }
@@ -89,8 +129,8 @@ def remaining_in_words(balances: tuple[Balance, ...]) -> str:
     epsilon = f"epsilon {show_lower(scarce.remaining_lower.epsilon)}"
     delta = f"delta {show_lower(other.remaining_lower.delta)}"
     if scarce.remaining_lower.delta == other.remaining_lower.delta:
-        return f"left: {epsilon}, {delta} ({_named(scarce)})"
-    return f"left: {epsilon} ({_named(scarce)}), {delta} ({_named(other)})"
+        return f"left: {epsilon}, {delta} ({scarce.named})"
+    return f"left: {epsilon} ({scarce.named}), {delta} ({other.named})"
 
 
 def balances_from_dicts(shapes: Iterable[Mapping[str, Any]]) -> tuple[Balance, ...]:
@@ -101,10 +141,6 @@ def balances_from_dicts(shapes: Iterable[Mapping[str, Any]]) -> tuple[Balance, .
 def spent_to_dict(spent: Budget) -> dict[str, Any]:
     """Return what was spent as plain data: numbers rounded up, and exact fractions."""
     return _to_dict(spent, _up, number_upper)
-
-
-def _named(balance: Balance) -> str:
-    return f"{balance.kind} {balance.account}"
 
 
 def _to_dict(

@@ -13,8 +13,14 @@ from sanql.visible import csv_text, visible
 CSV_QUOTED = ',;|"'  # what parts cells in some place of the world, and what quotes them
 
 
-def cell_text(value: object, interval: Interval | None) -> str:
-    """Return a value as text that is safe to show, with its interval if it has one."""
+OF_NOISE = " noise"
+
+
+def cell_text(value: object, interval: Interval | None, of_noise: str = "") -> str:
+    """Return a value as text that is safe to show, with its interval if it has one.
+
+    An interval that is of noise alone says so, as limits may have cut more than it covers.
+    """
     if value is None:
         return "NULL"
     grouped = isinstance(value, int | Decimal) and not isinstance(value, bool)
@@ -29,9 +35,9 @@ def cell_text(value: object, interval: Interval | None) -> str:
     below, above = float(value) - low, high - float(value)  # type: ignore[arg-type]
     digits = _digits(interval) if isinstance(value, float) else 0
     if math.isclose(below, above, rel_tol=1e-9, abs_tol=1e-9):
-        return f"{text} ± {_rounded(above, digits, math.ceil)}"
+        return f"{text} ± {_rounded(above, digits, math.ceil)}{of_noise}"
     ends = _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
-    return f"{text} [{ends[0]}, {ends[1]}]"
+    return f"{text} [{ends[0]}, {ends[1]}]{of_noise}"
 
 
 def csv_line(cells: Sequence[object]) -> str:

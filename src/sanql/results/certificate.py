@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from sanql.numbers import number_upper, parse_rational, rational_text, show_upper
+from sanql.theory.meaning import percent_down, percent_up, posterior_band_at
 from sanql.visible import visible
 
 UNKNOWN_KEYS = "unknown keys, selected privately"
@@ -102,6 +104,22 @@ class Certificate:
             *(line for line in (self.limits_in_words, self.uneven_limits) if line),
         ]
 
+    def meaning_at(self, prior: float) -> str:
+        """Return what somebody of this belief may come to believe, in words.
+
+        The answer moves odds by a factor that does not depend on what is believed before.
+        """
+        told = self.meaning
+        loss = told.get("loss_upper")
+        low, high = posterior_band_at(loss if isinstance(loss, float) else math.inf, prior)
+        failure = told["posterior_failure"]
+        exception = f", except with probability {failure:g}" if failure else ""
+        fact = told.get("fact", "it is so")
+        return (
+            f"Somebody who thinks it {prior:.4g} likely that {fact}, and knows everything else, can come"
+            f" to think it {percent_down(low)} to {percent_up(high)} likely{exception}."
+        )
+
     @property
     def of_noise(self) -> str:
         """What an interval is said to be of, where limits may have cut more than it covers."""
@@ -164,16 +182,54 @@ class ExactCertificate:
         if not isinstance(joint, Mapping):
             return []
         names = " and ".join(f"[exact.{name}]" for name in joint["releases"])
+        most = joint.get("at_most")
+        cap = (
+            f"; at most ({most['epsilon']:.6g}, {most['delta']:.3g}) may be released"
+            if most
+            else ""
+        )
+        if len(joint["releases"]) == 1:
+            return [f"{names} is the only exact release so far{cap}"]
         return [
             f"{names} together: ({joint['epsilon']:.6g}, {joint['delta']:.3g})-DDP by Theorem 6, "
-            "each class holding for somebody who knows the other columns"
+            f"each class holding for somebody who knows the other columns{cap}"
         ]
+
+    def at_accepted_delta(self) -> list[str]:
+        """Return the least epsilon at the delta that is accepted, where the certificate has it."""
+        words = self.words
+        if "epsilon_least" not in words:  # older ledgers
+            return []
+        return [
+            f"at the accepted delta {words['delta_accepted']:.3g} it is epsilon "
+            f"{words['epsilon_least']:.6g}"
+        ]
+
+    def meaning_at(self, prior: float) -> str:
+        """Return what somebody of the class and of this belief may come to believe, in words."""
+        told = self.words.get("meaning")
+        belief = told.get("belief") if isinstance(told, Mapping) else None
+        if not isinstance(belief, Mapping):
+            return "what may be believed of a value after this release is not certified"
+        low, high = posterior_band_at(belief["loss_upper"], prior)
+        return (
+            f"{belief['fact']} that somebody of the class holds for {prior:.4g} likely before is for "
+            f"them {percent_down(low)} to {percent_up(high)} likely after, except with probability "
+            f"{belief['failure']:.3g}"
+        )
+
+    def meaning(self) -> list[str]:
+        """Return what the guarantee means, in words, where the certificate has it."""
+        told = self.words.get("meaning")
+        return list(told["words"]) if isinstance(told, Mapping) else []
 
     def sentences(self) -> list[str]:
         """Return the certificate for people."""
         return [
             self.guarantee(),
+            *self.at_accepted_delta(),
             *self.in_all(),
+            *self.meaning(),
             *(f"note: {note}" for note in self.differences),
             f"protects: {self.words['protects']}",
             f"by {self.words['theorem']}",

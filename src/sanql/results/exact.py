@@ -82,6 +82,10 @@ class ExactExplanation:
             noise=shape["with_noise"],
         )
 
+    def meaning_at(self, prior: float) -> list[str]:
+        """Return what somebody of the class and of this belief may come to believe."""
+        return [visible(self.certificate.meaning_at(prior))]
+
     def __repr__(self) -> str:
         return str(self)
 

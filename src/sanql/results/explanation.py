@@ -12,6 +12,7 @@ from sanql.numbers import number_upper, parse_rational, rational_text, show_uppe
 from sanql.results.balance import (
     Balance,
     balances_from_dicts,
+    believed_after,
     remaining_in_words,
     remaining_to_dict,
 )
@@ -25,6 +26,7 @@ from sanql.results.price import (
     price_to_dict,
 )
 from sanql.results.statement import ReceivedStatement, ShownStatement, statement_to_dict
+from sanql.theory.meaning import percent_down, percent_up
 from sanql.visible import visible
 
 Hidden = tuple[tuple[int, float], ...]  # how likely groups of so many units are to appear
@@ -160,6 +162,21 @@ class Explanation:
         ]
         lines += [f"  {note}" for note in self.notes]
         return visible("\n".join([*lines, str(self.certificate.meaning["words"])]), lines=True)
+
+    def meaning_at(self, prior: float) -> list[str]:
+        """Return what somebody of this belief may come to believe: from the answer, then from everything.
+
+        Everything that an account has been told, with this answer, is worth what the account has spent.
+        """
+        told = [self.certificate.meaning_at(prior)]
+        for balance in self.remaining if self.after is None else self.after:
+            low, high, failure = believed_after(balance.spent_upper, prior)
+            told.append(
+                f"After everything that {balance.kind} {balance.account} has been told, this answer "
+                f"included: {percent_down(low)} to {percent_up(high)}"
+                + (f", except with probability {failure:g}." if failure else ".")
+            )
+        return [visible(line) for line in told]
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

@@ -23,6 +23,10 @@ class Price(Protocol):
     def delta(self) -> Fraction:
         """Its delta."""
 
+    @property
+    def protects(self) -> tuple[str, ...]:
+        """The kinds of privacy unit whose accounts it is charged to; none where there is one kind."""
+
 
 @dataclass(frozen=True)
 class ReceivedPrice:
@@ -30,11 +34,13 @@ class ReceivedPrice:
 
     epsilon: Fraction
     delta: Fraction
+    protects: tuple[str, ...] = ()
 
     @classmethod
-    def from_dict(cls, shape: Mapping[str, object]) -> ReceivedPrice:
+    def from_dict(cls, shape: Mapping[str, Any]) -> ReceivedPrice:
         """Return the price that `price_exactly` wrote."""
-        return cls(parse_rational(shape["epsilon"]), parse_rational(shape["delta"]))
+        pair = parse_rational(shape["epsilon"]), parse_rational(shape["delta"])
+        return cls(*pair, tuple(map(str, shape.get("protects", ()))))
 
 
 def is_free(price: Price) -> bool:
@@ -43,8 +49,10 @@ def is_free(price: Price) -> bool:
 
 
 def price_in_words(price: Price) -> str:
-    """Return what is charged, rounded up."""
-    return f"epsilon {show_upper(price.epsilon)}, delta {show_upper(price.delta)}"
+    """Return what is charged, rounded up, and to whose accounts where there are several kinds of unit."""
+    accounts = f"{' and '.join(price.protects)} account{'s' if len(price.protects) > 1 else ''}"
+    whose = f" on the {accounts}" if price.protects else ""
+    return f"epsilon {show_upper(price.epsilon)}, delta {show_upper(price.delta)}{whose}"
 
 
 def price_to_dict(price: Price, *, cached: bool = False) -> dict[str, float]:
@@ -57,4 +65,5 @@ def price_to_dict(price: Price, *, cached: bool = False) -> dict[str, float]:
 
 def price_exactly(price: Price) -> dict[str, Any]:
     """Return a price as exact fractions, in text."""
-    return {"epsilon": rational_text(price.epsilon), "delta": rational_text(price.delta)}
+    pair = {"epsilon": rational_text(price.epsilon), "delta": rational_text(price.delta)}
+    return pair | ({"protects": list(price.protects)} if price.protects else {})

@@ -4,6 +4,9 @@ An entry is `FINGERPRINT.json` (names and types found) and, where there is somet
 `FINGERPRINT.duckdb`. Entries appear by renaming, under an exclusive lock, so a reader sees all of
 an entry or none of it.
 
+What a writer was killed over stays for the next: `FINGERPRINT.building` is a copy that is not
+complete, and beside it wait rows that have no place yet. Neither is ever read by a question.
+
 An entry says what the copy's file is: device, inode, size and times, and a hash of its bytes. While the
 former are the same the file is, for no program can set back the time of its last change; where they
 differ, as in a folder that was restored, its bytes are hashed. A copy that was cut off, exchanged or
@@ -17,6 +20,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping
@@ -25,7 +29,7 @@ from pathlib import Path
 
 from sanql.account import Ledger, Registry, registry_folders
 from sanql.errors import Fault, PolicyError
-from sanql.kernel import database_files, identify
+from sanql.kernel import database_files, identify, staging_file
 
 # Between preparing a source and opening it nobody holds its lock; that takes moments.
 _SECONDS_UNUSED_MAX = 600.0
@@ -69,16 +73,19 @@ class Cache:
             os.utime(self.folder / f"{fingerprint}.json")
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the folder's lock; leftovers of a writer that was killed are removed first.
+    def writing(self, fingerprint: str) -> Iterator[None]:
+        """Hold the folder's lock, to write an entry; what others left unfinished is removed first.
 
-        What the disk or the folder's rights do not allow within is a PolicyError.
+        What a writer of this entry had done when it was killed stays, and so do rows that wait. What the
+        disk or the folder's rights do not allow within is a PolicyError.
         """
         self._make_private()
         try:
             with self._locked():
+                kept = {self.building(fingerprint), self._waiting}
                 for leftover in self._leftovers():
-                    leftover.unlink()
+                    if not any(_is_of(leftover, each) for each in kept):
+                        leftover.unlink()
                 yield
         except OSError:
             raise PolicyError(
@@ -117,6 +124,29 @@ class Cache:
         """Return the name a copy has until it is complete."""
         return self.folder / f"{fingerprint}.building"
 
+    @property
+    def _waiting(self) -> Path:
+        return staging_file(self.building(""))
+
+    def is_begun(self, fingerprint: str) -> bool:
+        """Return whether something is there of a copy that is not complete."""
+        return self.building(fingerprint).exists() or self._waiting.exists()
+
+    def begin_anew(self, fingerprint: str) -> None:
+        """Remove what is there of a copy that is not complete."""
+        for unfinished in self.folder.glob("*.building*"):
+            kinds = (self.building(fingerprint), self._waiting)
+            if any(_is_of(unfinished, each) for each in kinds):
+                unfinished.unlink(missing_ok=True)
+
+    def entries(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield the names of entries and what they say, the newest first."""
+        notes = [(_modified(path), path) for path in self.folder.glob("*.json")]
+        for _, path in sorted(notes, reverse=True):
+            said = self.schema(path.stem)
+            if said is not None:
+                yield path.stem, said
+
     def record(self, fingerprint: str, schema: Mapping[str, object]) -> None:
         """Publish an entry: the copy first, if there is one, then the schema vouching for it."""
         built, database = self.building(fingerprint), self.database(fingerprint)
@@ -136,12 +166,25 @@ class Cache:
         note.rename(self.folder / f"{fingerprint}.json")
         _sync(self.folder)
 
-    def clear(self, keep: str) -> None:
+    def clear(self, keep: str, seconds_unused: float = _SECONDS_UNUSED_MAX) -> None:
         """Remove other fingerprints' entries that no worker pool holds and nobody just wanted."""
         for path in self.folder.glob("*.json"):
-            if path.stem != keep and _unused(path, self.database(path.stem)):
+            if path.stem != keep and _unused(path, self.database(path.stem), seconds_unused):
                 path.unlink(missing_ok=True)
                 self.database(path.stem).unlink(missing_ok=True)
+
+    def clear_as_they_are(self, fingerprint: str) -> None:
+        """Remove what is there of copies that are not encrypted, unless a worker pool holds one."""
+        if any(self.folder.glob("*.duckdb*")) or any(self.folder.glob("*.building*")):
+            with self.writing(fingerprint):
+                self.begin_anew(fingerprint)
+                self.clear("", seconds_unused=0)
+
+    def clear_buckets(self, keep: str) -> None:
+        """Remove encrypted copies of other data, which no worker pool holds."""
+        for folder in self.folder.glob("*.buckets"):
+            if folder.stem != keep and _unused(folder, folder / "manifest.json"):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _make_private(self) -> None:
         try:
@@ -174,9 +217,20 @@ class Cache:
             )
 
 
-def _unused(note: Path, database: Path) -> bool:
+def _is_of(path: Path, database: Path) -> bool:
+    """Return whether a file is a database, or its log."""
+    return path.name in (database.name, f"{database.name}.wal")
+
+
+def _modified(path: Path) -> float:
     with suppress(FileNotFoundError):
-        if time.time() - note.stat().st_mtime < _SECONDS_UNUSED_MAX:
+        return path.stat().st_mtime
+    return 0.0
+
+
+def _unused(note: Path, database: Path, seconds: float = _SECONDS_UNUSED_MAX) -> bool:
+    with suppress(FileNotFoundError):
+        if time.time() - note.stat().st_mtime < seconds:
             return False
         handle = os.open(database, os.O_RDONLY | os.O_CLOEXEC)
         try:

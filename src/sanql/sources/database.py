@@ -11,7 +11,6 @@ from sanql.account import WHOLE, Site, address_of
 from sanql.catalog import BoundTable, SourceFormat
 from sanql.errors import Fault
 from sanql.kernel import ROWS_READ_AT_ONCE, CopyDatabase, InspectDatabase, database_files
-from sanql.sources.bucket_secret import bucket_secret
 
 if TYPE_CHECKING:
     from sanql.policy import Policy
@@ -76,11 +75,12 @@ class DatabaseSource:
         bound: Mapping[str, BoundTable],
         schema: Mapping[str, object],
         target: Path,
+        secret: int,
     ) -> CopyDatabase:
         """Return the request for a copy with as much of each text as is read."""
         copied = tuple(table.copied() for table in bound.values())
         memory, long_texts = policy.engine.memory_bytes, self.is_copied(bound, schema)
-        return CopyDatabase(self.path, target, copied, memory, bucket_secret(), long_texts)
+        return CopyDatabase(self.path, target, copied, memory, secret, long_texts)
 
     def not_copied(self, table: str) -> Fault:
         """Return what the owner of a database can do about a copy that ended early."""

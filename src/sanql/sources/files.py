@@ -13,7 +13,6 @@ from sanql.catalog import BoundTable, SourceFormat, suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import CopyFiles, Format, InspectFiles, TableFiles
 from sanql.policy import fold, unit_path
-from sanql.sources.bucket_secret import bucket_secret
 from sanql.sources.snapshots import read_manifest
 
 if TYPE_CHECKING:
@@ -97,11 +96,12 @@ class FilesSource:
         bound: Mapping[str, BoundTable],
         schema: Mapping[str, object],
         target: Path,
+        secret: int,
     ) -> CopyFiles:
         """Return the request for a database with the declared columns of all files."""
         copied = tuple(bound[files.table].copied() for files in self.tables)
         memory = policy.engine.memory_bytes
-        return CopyFiles(self.tables, target, copied, memory, bucket_secret())
+        return CopyFiles(self.tables, target, copied, memory, secret)
 
     def not_copied(self, table: str) -> Fault:
         """Return what the owner of files can do about a copy that ended early."""

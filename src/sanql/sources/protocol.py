@@ -63,8 +63,12 @@ class Source(Protocol):
         bound: Mapping[str, BoundTable],
         schema: Mapping[str, object],
         target: Path,
+        secret: int,
     ) -> Copy:
-        """Return the request for a copy of what is read of it, of which the schema is known."""
+        """Return the request for a copy of what is read of it, of which the schema is known.
+
+        Units are spread over buckets under a `secret`.
+        """
 
     def not_copied(self, table: str) -> Fault:
         """Return the fault of a source whose copy ended while this table was copied."""

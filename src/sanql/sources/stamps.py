@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sanql.entropy import OsEntropy
@@ -37,10 +37,11 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class Stamped:
-    """The files of a source as they are, and for each table a keyed hash of its bytes."""
+    """The files of a source as they are, and keyed hashes of their bytes, by table and by file."""
 
     stamp: Stamp
     hashes: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
 
 
 class Stamps:
@@ -77,6 +78,15 @@ class Stamps:
             if self._key and _key_in(place) != self._key:
                 self._put(place, {})
 
+    def bucket_secret(self) -> int:
+        """Return a number that nobody who writes rows knows: nobody fills one bucket with units.
+
+        It stays what it is, so that a copy fits to what there was before it.
+        """
+        with self._lock:
+            self._load()
+            return int(self._sign(["buckets"])[:16], 16) >> 1
+
     def of(self, source: Source) -> Stamped:
         """Return the stamp of a source's files; PolicyError where unreadable or changing."""
         with self._lock:
@@ -102,7 +112,8 @@ class Stamps:
             return None
         except OSError:
             raise unreadable_file("a file of it") from None
-        return Stamped(before, self._keyed(source, hashed))
+        files = {path: self._sign([digest]) for path, digest in hashed.items()}
+        return Stamped(before, self._keyed(source, hashed), files)
 
     def _hash(self, path: str, identity: FileIdentity, now: int) -> str:
         known = self._files.get(path)

@@ -7,6 +7,7 @@ account reads none, and so takes none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
     from sanql.policy import Policy
 
 
-def take_first_snapshot(policy: Policy) -> None:
-    """Take a snapshot for a policy that has neither one nor an account; PolicyError where none can be."""
+def take_first_snapshot(policy: Policy, check: Callable[[Policy], None]) -> None:
+    """Take a snapshot for a policy that has neither one nor an account; PolicyError where none can be.
+
+    Before it is taken, `check` may refuse.
+    """
     if _lacks_snapshot(policy) and not policy.scratch and not is_there(policy.ledger_place):
+        check(policy)
         take_snapshot(policy, None)
 
 

@@ -6,10 +6,13 @@ from sanql.statistics.count import COUNTED, Count, CountUnits, count_of, units_o
 from sanql.statistics.distinct import CHOSEN_ABOVE, DistinctOf, distinct_of
 from sanql.statistics.listed import BY_SPELLING, STATISTICS, of_distinct, statistic_of
 from sanql.statistics.measuring import Importance, plan_measurements
+from sanql.statistics.mode import Mode
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise, whole_steps
+from sanql.statistics.quantile import Quantile
 from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Values, Written
 from sanql.statistics.sum import Sum, held_to
 from sanql.statistics.values import no_bounds, when
+from sanql.statistics.verdicts import MapFit, ShareTest
 
 __all__ = [
     "BY_SPELLING",
@@ -22,11 +25,15 @@ __all__ = [
     "DistinctOf",
     "Estimate",
     "Importance",
+    "MapFit",
     "Mask",
     "Measuring",
+    "Mode",
     "NoisyMeasurements",
     "Operand",
     "PlannedNoise",
+    "Quantile",
+    "ShareTest",
     "Statistic",
     "Sum",
     "Values",

@@ -64,6 +64,7 @@ class Measuring:
     limits: ContributionLimits = ONE_ROW  # what may count of one unit
     setting: SensitivitySetting | None = None  # by which sums may be measured with their counts
     unit_norms: UnitNorms | None = None  # where units may be bounded by norm: by which
+    hidden_weight: float = 1.0  # how much it matters what the selection of keys hides
 
 
 class Collector:

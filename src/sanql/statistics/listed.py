@@ -17,6 +17,7 @@ from sanql.statistics.quantile import QUANTILES
 from sanql.statistics.statistic import Statistic
 from sanql.statistics.sum import Sum
 from sanql.statistics.variance import VARIANCES
+from sanql.statistics.verdicts import MapFit, ShareTest
 
 STATISTICS: tuple[Statistic, ...] = (
     Count(),
@@ -33,6 +34,8 @@ STATISTICS: tuple[Statistic, ...] = (
     Mode(),
     ShannonEntropy(),
     *OF_DISTINCTS,
+    MapFit(),
+    ShareTest(),
 )
 BY_SPELLING = {spelling: each for each in STATISTICS for spelling in each.spellings}
 """Each statistic by the names of its function."""

@@ -8,7 +8,7 @@ noise of everything else has no part in the selection.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from sanql.measurements import (
     Band,
+    Measured,
     Measurement,
     NoisyCells,
     Reals,
@@ -29,6 +30,7 @@ from sanql.mechanisms import (
     NoNoise,
     SummedNoise,
     least_counts,
+    reaches_of_sums,
     reaches_of_two,
 )
 from sanql.statistics.collector import Measuring
@@ -81,6 +83,37 @@ class PlannedNoise:
             return None
         weights = tuple((own + other, own - other) for other in others)
         return reaches_of_two((summed.noise, summed.noise), weights, confidence)
+
+    def reaches_of_form(self, weights: Mapping[int, Reals], confidence: Fraction) -> Reals | None:
+        """Return how far the noise of weighted measurements together reaches, in the units of values.
+
+        There is a weight for each group, or one for all. None where no law of the noises is known.
+        """
+        if self.measuring.selection in weights:
+            return None  # it is seen only where it is large
+        noises, sizes = [], []
+        for noise, size in self._draws(weights):
+            noises.append(noise)
+            sizes.append(size)
+        return reaches_of_sums(noises, np.broadcast_arrays(*sizes), confidence)
+
+    def _draws(self, weights: Mapping[int, Reals]) -> Iterator[tuple[Noise, Reals]]:
+        """Yield every noise that is drawn for weighted measurements, with what it is multiplied by."""
+        for place, weight in weights.items():
+            part, noise = self.measurements[place], self.noises[place]
+            own = weight * float(part.cell_step)
+            if part.pair is None or not isinstance(noise, SummedNoise) or noise.count != 2:
+                yield noise, own
+            elif part.kind is Measured.SUM:
+                # the sum is the difference of two sides, and the count, where it matters, their sum
+                partner = part.pair.partner
+                step = float(self.measurements[partner].cell_step)
+                other = weights.get(partner, np.zeros(1)) * step
+                yield noise.noise, own + other
+                yield noise.noise, own - other
+            elif part.pair.partner not in weights:
+                yield noise.noise, own
+                yield noise.noise, own
 
     def reach_of_all(self, index: int, confidence: Fraction) -> int:
         """Return how far the noise of any count by value reaches, when all of them must hold."""

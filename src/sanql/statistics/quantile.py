@@ -5,7 +5,10 @@ known weights. Where T < 0 for sure, the a-quantile lies at b or above; where T 
 The lower end is looked for from the lowest bin upward, and the first of which it is not sure ends the
 search. It can be wrong only if the test of the first bin above the quantile is: that is one test,
 whichever it is, so it has all of the error probability of its side, and likewise from above.
-Interpolating between neighbouring rows can move a quantile past one of them, hence the rows of slack.
+
+Of n rows in order, counted from 0, the a-quantile lies between those at the whole numbers on either side
+of a (n - 1), or is row ⌈a n⌉ - 1. It is below b only if more than a (n - 1) rows are, so T > -a; and not
+below b only if at most a (n - 1) + 1 rows are, so T <= 1 - a. These are the slack of either test.
 """
 
 from __future__ import annotations
@@ -50,7 +53,6 @@ from sanql.statistics.statistic import Estimate, Mask, Operand, Statistic, Value
 from sanql.statistics.values import number_bounds
 
 FRACTION_DIGITS = 10**6
-SLACK = 2.0
 
 
 @dataclass(frozen=True)
@@ -216,11 +218,11 @@ class QuantileOf(Estimate):
     ) -> list[tuple[int, Callable[[int], bool]]]:
         """Return each bin with a test: whether fewer (-1) or more (1) rows are before it for sure."""
         share = float(self.fraction)
-        slack = 1.0 if self.fraction in (0, 1) else SLACK
         upto = np.cumsum(counts.astype(float))
 
         def sure(number: int, side: int) -> bool:
             before = float(upto[number - 1])
+            slack = share if side < 0 else 1 - share
             ranks = side * (before - share * float(upto[-1])) - slack
             weights = ((1 - share, number), (share, len(counts) - number))
             if ranks < 0 or ranks >= deviation_upper(noise, weights, chance):

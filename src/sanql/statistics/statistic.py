@@ -121,8 +121,13 @@ class Estimate(ABC):
 
     @property
     def quotient(self) -> tuple[int, int] | None:
-        """The sum and the count of which it is the quotient, if it is one."""
+        """The sum and the count whose quotient it rests on, if it rests on one."""
         return None
+
+    @property
+    def sum_and_count(self) -> tuple[int, int] | None:
+        """The sum and the count that it is computed from, which had better be measured as a pair."""
+        return self.quotient
 
     @property
     def plain(self) -> int | None:

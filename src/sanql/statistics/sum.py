@@ -117,6 +117,7 @@ class SumOf(Estimate):
     is_whole: bool
 
     can_be_rounded: ClassVar[bool] = True
+    with_any_centre: ClassVar[bool] = True
 
     @property
     def measurements(self) -> frozenset[int]:
@@ -174,6 +175,10 @@ class SumOf(Estimate):
         return (
             f"measurement {self.measurement + 1} (centred) + centre × measurement {self.count + 1}"
         )
+
+    @property
+    def sum_and_count(self) -> tuple[int, int] | None:
+        return None if self.count is None else (self.measurement, self.count)
 
     @property
     def plain(self) -> int | None:

@@ -1,8 +1,9 @@
 """VAR_POP, VAR_SAMP, STDDEV_POP, STDDEV_SAMP: how far values are from their mean.
 
-An interval holds whenever those of both sums and of the count do. A variance is E(x - a)² - (mean - a)²
-for every a, so a may be chosen after the noise: with a the noisy mean, the first term is *linear* in the
-sums, S₂ - 2 d S₁ + d² n over n with d = a - c, and the second is small.
+By itself an interval is made by the law of all noises together (variance_band.py). Where several must
+hold at once, it holds whenever those of both sums and of the count do. A variance is E(x - a)² - (mean -
+a)² for every a, so a may be chosen after the noise: with a the noisy mean, the first term is *linear* in
+the sums, S₂ - 2 d S₁ + d² n over n with d = a - c, and the second is small.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Statistic, Values, Written
 from sanql.statistics.values import as_number, centred, number_bounds, squared
 from sanql.statistics.variance_around import VarianceAround
+from sanql.statistics.variance_band import variance_band
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,10 @@ class VarianceOf(Estimate):
     def measurements(self) -> frozenset[int]:
         return frozenset({self.first, self.second, self.count})
 
+    @property
+    def quotient(self) -> tuple[int, int]:
+        return self.first, self.count
+
     def value(self, noisy: NoisyMeasurements) -> Values:
         rows = noisy.rows(self.count, 2 if self.sample else 1)
         mean = noisy.sums(self.first) / rows
@@ -171,6 +177,15 @@ class VarianceOf(Estimate):
         low = spread.low - np.maximum(error.low**2, error.high**2)
         band = clipped(Band(low, spread.high), 0.0, most)
         band = band_of_sample(band, rows) if self.sample else band
+        return Band(np.sqrt(band.low), np.sqrt(band.high)) if self.rooted else band
+
+    def band_alone(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
+        places = self.first, self.second, self.count
+        # of two rows the sample's variance is twice their own
+        less, largest = (1, 2 * self.half**2) if self.sample else (0, self.half**2)
+        band = variance_band(noisy, places, float(largest), less, confidence)
+        if band is None:
+            return self.band(noisy, shared_confidence(confidence, len(places)))
         return Band(np.sqrt(band.low), np.sqrt(band.high)) if self.rooted else band
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:

@@ -1,4 +1,13 @@
-"""A variance from squares around a noisy mean (measurements/squares.py), where rows are public."""
+"""A variance from squares around a noisy mean (measurements/squares.py), where rows are public.
+
+With n rows whose mean is m, the noisy mean a is off by no more than e = Z' g/n, Z' the noise of the sum
+in steps g. So n V is the sum of squares around a, less n (m - a)², which lies between 0 and n e². In
+the parts that squares are released in, PARTS of M, the variance is less than what is seen by Z + PARTS
+n (m - a)²/M. M is at least the square of half the width, so that is at most Z + b Z'², whose law is
+known whatever the values are (mechanisms/noise_and_square.py); and it is at least Z. What is rounded
+down is less than one more. How much of what may be missed is missed on either side is chosen by n and
+the noises, so that the interval is short.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +26,12 @@ from sanql.measurements import (
     furthest_square,
     noisy_mean,
 )
+from sanql.mechanisms import DiscreteGaussian, DiscreteLaplace, reach_with_square
 from sanql.statistics.noisy import NoisyMeasurements, PlannedNoise
 from sanql.statistics.statistic import Estimate, Mask, Values
 
-MEAN_PARTS = 10  # one in so many parts of an interval's error probability is the mean's
+MEAN_PARTS = 10  # one in so many parts of a promised width's error probability is the mean's
+_SHARES = [Fraction(share, 16) for share in (8, 12, 15)]  # of what is missed, below
 
 
 @dataclass(frozen=True)
@@ -50,15 +61,31 @@ class VarianceAround(Estimate):
         return self._shown(np.clip(spread - off**2, 0.0, float(self.half**2)), rows)
 
     def band(self, noisy: NoisyMeasurements, confidence: Fraction) -> Band:
-        rows = np.maximum(noisy.rows(self.count), 2.0 if self.sample else 1.0)
+        rows = np.fmax(noisy.rows(self.count), 2.0 if self.sample else 1.0)
         squares = noisy.cells.measurement(self.second).astype(np.float64)
-        # what is rounded down is less than one more
-        reach = noisy.noise.reach(self.second, _sure(confidence, MEAN_PARTS - 1))
-        low, high = ((squares + end) * self._part(noisy) / rows for end in (-reach, reach + 1))
-        mean = noisy.noise.reach(self.first, _sure(confidence, 1))
-        off = mean * self._step(noisy.noise) / rows
-        band = clipped(Band(low - off**2, high), 0.0, float(self.half**2))
+        reach = {each: self._reaches(noisy.noise, confidence, int(each)) for each in set(rows)}
+        below, above = (np.array([reach[each][end] for each in rows]) for end in (0, 1))
+        part = self._part(noisy) / rows
+        ends = Band((squares - below) * part, (squares + above + 1) * part)
+        band = clipped(ends, 0.0, float(self.half**2))
         return Band(self._shown(band.low, rows), self._shown(band.high, rows))
+
+    def _reaches(self, noise: PlannedNoise, confidence: Fraction, rows: int) -> tuple[float, float]:
+        """Return how far a variance may be below, and above, what is seen of squares, in their parts."""
+        first, own = noise.measurements[self.first], noise.noises[self.second]
+        squared = noise.noises[self.first]
+        assert isinstance(own, DiscreteLaplace | DiscreteGaussian)  # noqa: S101
+        assert isinstance(squared, DiscreteLaplace | DiscreteGaussian)  # noqa: S101
+        weight = SQUARE_PARTS * (2 / (first.high - first.low)) ** 2 / rows
+        missed = 1 - confidence
+        found = [
+            (
+                reach_with_square(own, squared, weight, missed * share),
+                own.quantile(1 - missed * (1 - share)),
+            )
+            for share in _SHARES
+        ]
+        return min(found, key=sum)
 
     def missing(self, noisy: NoisyMeasurements, confidence: Fraction) -> Mask:
         return noisy.steps(self.count) < (2 if self.sample else 1)

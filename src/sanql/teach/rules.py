@@ -33,6 +33,7 @@ RULES = (
         "what is computed from one unit's rows must not depend on another's; only then does a limit on "
         "what one unit adds say how much noise hides it",
         ("join_across_units", "subquery_across_units", "window_across_units", "distinct_across_units",
+         "join_across_kinds", "kinds_read_alone", "kinds_not_covered",
          "member_missing", "orphans_counted", "join_multiplies", "units_differ",
          "aggregate_of_outer_row"),
     ),
@@ -42,7 +43,9 @@ RULES = (
         "would hide it",
         ("bounds_missing", "bounds_too_wide", "bounds_not_found", "limits_missing", "limits_not_found",
          "limits_needless", "contribution_invalid", "contribution_unsupported", "groups_invalid",
-         "groups_above_policy", "rows_above_policy", "integer_overflow", "rounding_unbounded",
+         "rows_invalid", "values_invalid", "units_invalid",
+         "groups_above_policy", "rows_above_policy", "values_above_policy", "integer_overflow",
+         "rounding_unbounded",
          "interval_unbounded", "no_clock_time"),
     ),
     RefusalRule(
@@ -94,6 +97,7 @@ RULES = (
         "as in any SQL",
         ("type_mismatch", "arguments_wrong", "argument_unknown", "argument_twice", "aggregate_inside",
          "column_not_grouped", "join_condition", "union_columns", "subquery_columns", "quantile_invalid",
+         "share_invalid", "map_family",
          "qualify_needs_window", "date_invalid", "interval_invalid", "null_compared", "listed_rows"),
         stays=False,
     ),
@@ -156,7 +160,8 @@ RULES = (
     RefusalRule(
         "Exact answers are declared",
         "without noise an answer is safe only against the adversary the owner names; see exact.md",
-        ("exact_not_declared", "exact_one_column", "exact_outside_cells", "exact_statistic",
+        ("exact_not_declared", "exact_only", "exact_together", "exact_one_column",
+         "exact_outside_cells", "exact_statistic",
          "exact_grouping_sets", "exact_price", "exact_form", "exact_cell_small", "exact_not_certified",
          "exact_combination", "exact_declaration_changed", "exact_source_changed", "exact_closed",
          "exact_renamed"),
@@ -166,5 +171,5 @@ NOT_YET = (
     "frames of windows by values (`RANGE BETWEEN 3 PRECEDING …`)",
     "inside a unit, named windows (`WINDOW w AS`) and a default for `LAG` and `LEAD` (write `COALESCE`)",
     "`ROLLUP`, `CUBE` and `GROUPING SETS` inside a subquery, or with `other`",
-    "`LATERAL`, `INTERSECT` and `EXCEPT` (write `EXISTS`)",
+    "`LATERAL`, `INTERSECT` and `EXCEPT` but of identifiers (write `EXISTS`)",
 )

@@ -8,7 +8,7 @@ code with what found it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from sanql.theory.definitions.records import by_others, people
 from sanql.theory.definitions.simulator_dual import MixedTest
 from sanql.theory.definitions.simulator_lp import Condition, best_simulator, ruling_out
 from sanql.theory.definitions.worlds import records
-from sanql.theory.distributions import Distribution
+from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.exact import INFINITE, Extended, written
 from sanql.theory.verifier import reading as verified
 from sanql.theory.verifier.claims import DEFINITIONS, FORMAT, seal
@@ -35,6 +35,7 @@ from sanql.theory.verifier.simulators import ROOT
 
 _KIND = {definition: kind for kind, all_of in DEFINITIONS.items() for definition in all_of}
 _NOT = "its proof is a search over beliefs, which has no short form"
+_OTHERS = "the verifier reads protections of records alone"
 Claim = dict[str, Any]
 
 
@@ -45,7 +46,8 @@ def certificate(given: ChannelFile, findings: Sequence[Finding]) -> str:
     for finding in findings:
         claim = _claim(given, mechanism, finding)
         if claim is None:
-            left_out.append({"definition": finding.definition, "reason": _NOT})
+            reason = _OTHERS if given.protections and "protections" in finding.definition else _NOT
+            left_out.append({"definition": finding.definition, "reason": reason})
         else:
             claims.append(claim)
     content: dict[str, Any] = {
@@ -145,7 +147,9 @@ def _simulator(given: ChannelFile, finding: Finding, claim: Claim) -> Claim | No
         return claim | {"at_least": _number(least), "evidence": evidence}
     low: Extended = Fraction(0 if solved == "delta" else 1)
     evidence["tests"] = {}
-    for names, conditions in _conditions(given, claim["family"]):
+    groups = _conditions(given, claim["family"])
+    every = dict.fromkeys(t for _, group in groups for each in group for t in each.real.support)
+    for names, conditions in groups:
         if solved == "delta":
             best = best_simulator(conditions, gamma)
             found: tuple[Extended, MixedTest | None] = (best.delta_lower, best.tests)
@@ -153,7 +157,7 @@ def _simulator(given: ChannelFile, finding: Finding, claim: Claim) -> Claim | No
             start = Fraction(finding.at_least.get("gamma", gamma))
             found = ruling_out(conditions, start, delta)
         if found[0] > low and found[1] is not None:
-            low, evidence["tests"] = found[0], _tests(names, conditions, found[1])
+            low, evidence["tests"] = found[0], _tests(names, conditions, found[1], every)
     return claim | {"at_least": _number(low), "evidence": evidence}
 
 
@@ -190,14 +194,22 @@ def _conditions(given: ChannelFile, family: str) -> list[tuple[list[str], list[C
     ]
 
 
-def _tests(names: Sequence[str], conditions: Sequence[Condition], tests: MixedTest) -> Claim:
+def _tests(
+    names: Sequence[str],
+    conditions: Sequence[Condition],
+    tests: MixedTest,
+    every: Iterable[Outcome],
+) -> Claim:
+    """Return tests with weights on every output: one that only others have accuses a simulator most."""
     outputs = list(dict.fromkeys(t for c in conditions for t in c.real.support))
+    others = [t for t in every if t not in outputs]
 
-    def weights(row: Sequence[Fraction]) -> dict[str, str]:
-        return {str(t): written(w) for t, w in zip(outputs, row, strict=True) if w}
+    def weights(row: Sequence[Fraction], beyond: Fraction) -> dict[str, str]:
+        pairs = [*zip(outputs, row, strict=True), *((t, beyond) for t in others)]
+        return {str(t): written(w) for t, w in pairs if w}
 
     found = {
-        name: {"real": weights(real), "ideal": weights(ideal)}
+        name: {"real": weights(real, Fraction(0)), "ideal": weights(ideal, max(ideal))}
         for name, real, ideal in zip(names, tests.real, tests.ideal, strict=True)
     }
     return {name: test for name, test in found.items() if test["real"] or test["ideal"]}

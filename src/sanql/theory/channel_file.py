@@ -6,7 +6,8 @@
       "neighbours": "change-one",                    or a list of pairs
       "default":    "0",                             the value that replaces a left-out record
       "worlds":     [{"0,0": "1/2", "1,1 | seen": "1/2"}],   database | side information: mass
-      "secrets":    {"ill": {"0,0": 0, "0,1": 1, "1,0": null}}
+      "secrets":    {"ill": {"0,0": 0, "0,1": 1, "1,0": null}},
+      "protections": ["records", …]                  see protections_file.py
     }
 
 A database is its records with commas between them; without a comma it is one record, so "01" is one
@@ -27,13 +28,16 @@ from typing import Any
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.definitions.secrets import Secret
-from sanql.theory.definitions.worlds import World
+from sanql.theory.definitions.worlds import Protection, World
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, quoted
 from sanql.theory.neighbours import Neighbours, listed, named
+from sanql.theory.protections_file import parse_protections
 
-_KEYS = frozenset({"databases", "outputs", "neighbours", "default", "worlds", "secrets"})
+_KEYS = frozenset(
+    {"databases", "outputs", "neighbours", "default", "worlds", "secrets", "protections"}
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class ChannelFile:
     worlds: tuple[World, ...]
     secrets: tuple[Secret, ...]
     default_given: bool = True
+    protections: tuple[Protection, ...] = ()
 
     def as_read(self) -> tuple[str, ...]:
         """Return in words how the file was read, and a warning where it may be meant otherwise.
@@ -136,6 +141,7 @@ def parse_channel(content: object) -> ChannelFile:
         tuple(_numbered_world(k, world, channel) for k, world in enumerate(worlds, 1)),
         tuple(_secret(name, table, channel) for name, table in secrets.items()),
         default_given=content.get("default") is not None,
+        protections=parse_protections(content.get("protections", []), channel),
     )
 
 

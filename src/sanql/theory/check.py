@@ -39,6 +39,8 @@ from sanql.theory.exact import (
 from sanql.theory.implications.guarantees import SPELLINGS
 
 _SMALL = 512
+COUPLED = "coupled worlds of the file's protections"
+INFERENCE_COUPLED = "inference-based coupled worlds of the file's protections"
 
 
 @dataclass(frozen=True)
@@ -155,11 +157,13 @@ def _marked(found: Finding, given: ChannelFile, needs: str) -> Finding:
 _PEOPLE = "databases are not tuples of one length"
 _WORLDS = "the file gives no worlds"
 _SECRETS = "the file gives no secrets"
+_PROTECTIONS = "the file gives no protections"
 _LARGE = f"more than {_SMALL} entries, it would take long"
 _REMEDIES = {
     _PEOPLE: 'write databases as "0,1"',
     _WORLDS: 'add "worlds": [{{database: mass}}]',
     _SECRETS: 'add "secrets": {{name: {{database: 0|1|null}}}}',
+    _PROTECTIONS: 'add "protections": ["records"], or what else is protected',
     _LARGE: "ask for it by name: --definition {name}",
 }
 
@@ -173,6 +177,8 @@ def _missing(given: ChannelFile, needs: str, *, asked: bool) -> str:
         return _WORLDS
     if "secrets" in needs and not given.secrets:
         return _SECRETS
+    if "protections" in needs and not given.protections:
+        return _PROTECTIONS
     large = len(channel.databases) * len(channel.outputs) > _SMALL
     return _LARGE if "small" in needs and large and not asked else ""
 
@@ -260,6 +266,26 @@ def _inference(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
         )
 
 
+def _coupled(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    asked = (given.channel, given.worlds, given.protections)
+    for found in (
+        coupled_worlds.coupled_worlds_delta(*asked, levels.gamma),
+        coupled_worlds.coupled_worlds_gamma(*asked, levels.delta),
+    ):
+        yield replace(found, definition=COUPLED)
+
+
+def _inference_coupled(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
+    asked = (given.channel, given.worlds, given.protections)
+    yield replace(
+        inference_best.best_inference_privacy(*asked, gamma=levels.gamma, delta_hat=levels.delta),
+        definition=INFERENCE_COUPLED,
+    )
+    if as_probability(levels.failure, "failure") > 0:
+        found = level_search.inference_gamma(*asked, delta_hat=levels.delta, failure=levels.failure)
+        yield replace(found, definition=INFERENCE_COUPLED)
+
+
 def _noiseless(given: ChannelFile, levels: Levels) -> Iterable[Finding]:
     yield secrets.noiseless_delta(given.channel, given.worlds, levels.gamma)
     yield secret_levels.noiseless_gamma(given.channel, given.worlds, levels.delta)
@@ -297,7 +323,11 @@ CHECKERS: dict[str, Definition] = {
     "semantic-believed": _definition("people worlds", "tau", _believed),
     "ddp": _definition("people worlds small", "epsilon delta", _ddp),
     "inference-ddp": _definition("people worlds small", "epsilon delta failure", _inference),
+    "coupled-worlds": _definition("worlds protections small", "epsilon delta", _coupled),
+    "inference-coupled-worlds": _definition(
+        "worlds protections small", "epsilon delta failure", _inference_coupled
+    ),
     "noiseless": _definition("people worlds", "epsilon delta", _noiseless),
     "pufferfish": _definition("worlds secrets", "epsilon delta failure", _pufferfish),
 }
-"""Each definition with what it needs (people, worlds, secrets, a small channel) and uses."""
+"""Each definition with what it needs (people, worlds, secrets, protections, a small channel) and uses."""

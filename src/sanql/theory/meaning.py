@@ -15,7 +15,7 @@ from sanql.theory.closed_forms import GuaranteedPair, Pair
 from sanql.theory.exact import as_rate, down, exp_upper, up
 
 _NOISE = 1e-9
-_FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1, 0.5)
+FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1, 0.5)
 
 
 def posterior_band(
@@ -41,10 +41,18 @@ def posterior_band(
 
 def posterior_band_of(pair: Pair, prior: float, *, failure: float = 0.0) -> tuple[float, float]:
     """Return the belief band of an actual mechanism, except with the given probability."""
+    return posterior_band_at(loss_bound(pair, failure), prior)
+
+
+def posterior_band_at(epsilon: float, prior: float) -> tuple[float, float]:
+    """Return the beliefs that odds moved by a factor of at most e^epsilon allow, rounded outward.
+
+    >>> posterior_band_at(0.0, 0.3), posterior_band_at(math.inf, 0.3), posterior_band_at(1.0, 0.0)
+    ((0.3, 0.3), (0.0, 1.0), (0.0, 0.0))
+    """
     belief = as_rate(prior, "prior")
     if belief in (0.0, 1.0):
         return belief, belief
-    epsilon = loss_bound(pair, failure)
     if epsilon == math.inf:
         return 0.0, 1.0
     gamma = exp_upper(epsilon)
@@ -123,11 +131,11 @@ class Meaning:
         alarm, miss = self.tests[1] if len(self.tests) > 1 else self.tests[0]
         told.append(
             f"A test that accuses the innocent {alarm:.0%} of the time misses the guilty "
-            f"at least {_tenths_down(miss):.1f}% of the time."
+            f"at least {percent_down(miss)} of the time."
         )
         told.append(
             "A guess that is right 50% of the time without the answer is right at most "
-            f"{_tenths_up(self.even_guess_upper):.1f}% of the time with it."
+            f"{percent_up(self.even_guess_upper)} of the time with it."
         )
         told.append(
             "No test's rate of hits exceeds its rate of false alarms by more than "
@@ -163,12 +171,26 @@ def meaning_of(pair: Pair, prior: float, *, failure: float = 0.0) -> Meaning:
         failure=failure,
         usual_band=posterior_band_of(pair, prior, failure=failure),
         advantage_upper=pair.hockey_stick(1.0),
-        tests=tuple((rate, pair.tradeoff(rate)) for rate in _FALSE_POSITIVE_RATES),
+        tests=tuple((rate, pair.tradeoff(rate)) for rate in FALSE_POSITIVE_RATES),
     )
 
 
 def _range(band: tuple[float, float]) -> str:
-    return f"{_tenths_down(band[0]):.1f}% to {_tenths_up(band[1]):.1f}%"
+    return f"{percent_down(band[0])} to {percent_up(band[1])}"
+
+
+def percent_down(share: float) -> str:
+    """Return a share as percent with one decimal, rounded down.
+
+    >>> percent_down(0.12345), percent_up(0.12345)
+    ('12.3%', '12.4%')
+    """
+    return f"{_tenths_down(share):.1f}%"
+
+
+def percent_up(share: float) -> str:
+    """Return a share as percent with one decimal, rounded up."""
+    return f"{_tenths_up(share):.1f}%"
 
 
 def _tenths_down(share: float) -> float:

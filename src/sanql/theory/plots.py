@@ -41,14 +41,16 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "profile": ("epsilon",),
     "tradeoff": ("epsilon", "delta"),
     "posterior": ("epsilon",),
-    "count": (),
+    "count": ("epsilon",),
     "worlds": (),
+    "density": ("epsilon",),
 }
 """The levels each picture depends on."""
 
 
-def draw(name: str, path: Path, *, epsilon: float = 1.0, delta: float = 0.0) -> None:
-    """Write one picture of the gallery."""
+def draw(name: str, path: Path, *, epsilon: float | None = None, delta: float = 0.0) -> None:
+    """Write one picture; epsilon is 1, and of `count` the lecture's three, unless stated."""
+    stated, epsilon = epsilon, 1.0 if epsilon is None else epsilon
     as_epsilon(epsilon)
     as_probability(delta, "delta")
     if not 1e-6 <= epsilon <= 50:
@@ -61,8 +63,9 @@ def draw(name: str, path: Path, *, epsilon: float = 1.0, delta: float = 0.0) -> 
         "profile": lambda: profile(epsilon),
         "tradeoff": lambda: tradeoff(epsilon, delta),
         "posterior": lambda: posterior([epsilon / 4, epsilon, 3 * epsilon]),
-        "count": count,
+        "count": lambda: count() if stated is None else count((math.exp(epsilon),)),
         "worlds": worlds,
+        "density": lambda: density(epsilon),
     }
     if name not in figures:
         raise TheoryError(
@@ -208,6 +211,23 @@ def count(odds: tuple[float, ...] = (1.1, 2.0, 5.0), value: int = 1000) -> Figur
 
 
 @_styled
+def density(epsilon: float, value: int = 0) -> Figure:
+    """Return the densities of Laplace noise at three levels (the lecture's Figure 21.1)."""
+    figure, axes = _axes()
+    looks = ((GREEN, "-."), (BLUE, "-"), (ORANGE, "--"))
+    for level, (colour, line) in zip((epsilon / 4, epsilon, 3 * epsilon), looks, strict=True):
+        xs = [value + (k - 300) * 4 / (100 * epsilon) for k in range(601)]
+        heights = [level / 2 * math.exp(-level * abs(x - value)) for x in xs]
+        axes.plot(xs, heights, line, color=colour, label=f"scale 1/{level:.3g}")
+    axes.set(
+        xlabel="noise", ylabel="density", title="Laplace noise: smaller epsilon, flatter density"
+    )
+    axes.set_ylim(0)
+    axes.legend()
+    return figure
+
+
+@_styled
 def worlds(people: int = 5, flip: float = 0.1) -> Figure:
     """Return the law of a released majority given one record, real against ideal.
 
@@ -273,9 +293,9 @@ def _axes(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
 
 def _panels(count: int, width: float, *, sharey: bool = False) -> tuple[Figure, list[Axes]]:
     figure, panels = _matplotlib().subplots(
-        1, count, figsize=(width * count, 3.5), sharey=sharey, layout="constrained"
+        1, count, figsize=(width * count, 3.5), sharey=sharey, layout="constrained", squeeze=False
     )
-    return figure, list(panels)
+    return figure, list(panels[0])
 
 
 def _tint(colour: str, share: float) -> tuple[float, float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,36 @@ def test_each_picture_is_written(arguments: str, tmp_path: Path) -> None:
     drawn = path.read_text(encoding="utf-8")
     assert f"delta = {float(str(told['delta'])):.3g}" in drawn
     assert "this certificate" in drawn
+
+
+def test_a_stable_function_is_certified_in_either_form() -> None:
+    code, told = run("stable --instability 0.01")
+    assert (code, told["epsilon"]) == (0, 0.0) and 0.01 <= told["delta"] < 0.0100001  # type: ignore[operator]
+    code, told = run("stable --instability 0.01 --least-output 0.1")
+    assert code == 0 and told["delta"] == 0
+    assert told["epsilon"] == pytest.approx(math.log(0.1 / 0.09), rel=1e-12)
+
+
+def test_noise_for_likely_good_databases_is_certified() -> None:
+    code, told = run("local --records 1000 --epsilon 0.1 --delta 1e-12 --eta 1e-4")
+    assert (code, told["definition"]) == (0, "semantic privacy")
+    assert told["epsilon"] == pytest.approx(math.tanh(0.05) + 1e-4, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "function", ["mode", "median", "share --share 0.4 --counts 1", "share --share 0.5 --counts 2"]
+)
+def test_the_least_records_of_a_verdict_pass_and_one_fewer_do_not(function: str) -> None:
+    asked = f"verdict --law 0.7,0.3 --law 0.2,0.8 --known 3 --function {function}"
+    code, told = run(f"{asked} --smallest-records --epsilon 0 --delta 1e-4")
+    assert code == 0 and 0 < float(str(told["delta"])) <= 1e-4
+    code, fewer = run(f"{asked} --records {int(str(told['records'])) - 1}")
+    assert code == 0 and float(str(fewer["delta"])) > 1e-4
+
+
+def test_a_share_needs_values_that_count() -> None:
+    assert run("verdict --law 0.7,0.3 --law 0.2,0.8 --records 9 --function share")[0] != 0
+    wrong = (
+        "verdict --law 0.7,0.3 --law 0.2,0.8 --records 9 --function share --share 0.5 --counts 3"
+    )
+    assert run(wrong)[0] != 0

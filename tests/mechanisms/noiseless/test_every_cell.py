@@ -23,6 +23,8 @@ from sanql.mechanisms.noiseless.sampled_sizes import (
     sampled_within,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def true_delta(k: int, g: Fraction, prior: SizePrior, m: int) -> tuple[Fraction, Fraction]:
     """Return delta in both directions for a cell with m others, from every sample there is."""

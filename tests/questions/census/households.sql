@@ -217,9 +217,9 @@ SELECT region_code, STDDEV_POP(rent) FROM dwellings WHERE region_code IS NOT NUL
 --but> every public key appears
 --plan> reads dwellings; protects household_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, all regions.code of region_code
---plan> sum of rent in steps of 0.01 from 250000: L1 500000, Linf 500000, L2² 250000000000; DiscreteLaplace
+--plan> sum of rent in steps of 0.005 from 500000: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 --plan> sum of power(subtract(rent, 2500.0), 2) in steps of 0.25 from 12500000: L1 25000000, Linf 25000000, L2² 625000000000000; DiscreteLaplace
---plan> rows with a value of rent: L1 2, Linf 1, L2² 2; DiscreteLaplace
+--plan> rows with a value of rent: L1 1000000, Linf 500000, L2² 500000000000; SummedNoise
 
 -- Rents by the tens of square roots.
 SELECT SUM(SQRT(rent)), AVG(LN(rent + 1)) FROM dwellings;

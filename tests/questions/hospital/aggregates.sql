@@ -115,20 +115,20 @@ SELECT APPROX_QUANTILES(height, 4)[OFFSET(1)] FROM people;
 SELECT VAR_POP(cost), VAR_SAMP(cost), VARIANCE(cost), STDDEV_POP(cost), STDDEV_SAMP(cost), STDDEV(cost) FROM visits;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> sum of power(subtract(cost, 5000.0), 2) from 12500000: L1 150000000, Linf 150000000, L2² 22500000000000000; DiscreteLaplace
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- Deviations by sex.
 SELECT sex, STDDEV_SAMP(height), VAR_POP(weight) FROM people WHERE sex IS NOT NULL GROUP BY sex;
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of height in steps of 0.1 from 1300: L1 900, Linf 900, L2² 810000; DiscreteLaplace
+--plan> sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> sum of power(subtract(height, 130.0), 2) in steps of 0.01 from 405000: L1 405000, Linf 405000, L2² 164025000000; DiscreteLaplace
---plan> rows with a value of height: L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
+--plan> rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
+--plan> sum of weight in steps of 1/262144 from 26476544: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
---plan> rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> rows with a value of weight: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 
 -- Height against weight.
 SELECT CORR(height, weight), COVAR_POP(height, weight), COVAR_SAMP(height, weight) FROM people;
@@ -169,9 +169,9 @@ SELECT SUM(cost) FILTER (WHERE urgent), AVG(cost) FILTER (WHERE NOT urgent), COU
 --plan> sum of case(not(urgent), cost, None) in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> rows with a value of case(not(urgent), cost, None): L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> units of case(equal(severity, 5), 1, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> sum of case(greater(severity, 2), cost, None) in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> sum of case(greater(severity, 2), cost, None) in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 --plan> sum of power(subtract(case(greater(severity, 2), cost, None), 5000.0), 2) from 12500000: L1 150000000, Linf 150000000, L2² 22500000000000000; DiscreteLaplace
---plan> rows with a value of case(greater(severity, 2), cost, None): L1 12, Linf 12, L2² 144; DiscreteLaplace
+--plan> rows with a value of case(greater(severity, 2), cost, None): L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- People for whom something holds.
 SELECT COUNT(DISTINCT CASE WHEN urgent THEN person_id END), COUNT(DISTINCT CASE WHEN cost > 1000 THEN person_id END) FROM visits;

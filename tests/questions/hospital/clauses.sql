@@ -180,16 +180,16 @@ SELECT COUNT(*) * 2 + 1, SUM(cost) / COUNT(*), ROUND(AVG(severity), 2), -MIN(sev
 SELECT 100.0 * COUNT(CASE WHEN smoker THEN 1 END) / COUNT(*) AS smokers FROM people;
 --plan> reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> rows with a value of case(smoker, 1, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of case(smoker, 1, 0): L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- A share of a group, guarded against nothing.
 SELECT ward, COUNT_IF(urgent) / NULLIF(COUNT(*), 0) AS urgent_share FROM visits WHERE ward IS NOT NULL GROUP BY ward;
 --but> every public key appears
 --plan> reads visits; protects person_id, at most 12 rows in 12 groups, 12 in one
 --plan> groups: public, all wards.ward of ward
---plan> rows with a value of case(urgent, 1, None) scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
---plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; DiscreteLaplace
+--plan> sum of case(urgent, 1, 0) in steps of 0.5 from 1 scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
+--plan> rows scaled to L1 12 rows in parts of 1/65536: L1 786432, Linf 786432, L2² 618475290624; SummedNoise
 
 -- A word for a number.
 SELECT ward, CASE WHEN COUNT(*) > 50 THEN 'busy' WHEN COUNT(*) > 20 THEN 'usual' ELSE 'quiet' END AS load FROM visits WHERE ward IS NOT NULL GROUP BY ward HAVING COUNT(*) > 0;

@@ -145,8 +145,8 @@ SELECT w.ward, SUM(v.cost) FROM wards w LEFT JOIN visits v USING (ward) GROUP BY
 SELECT COUNT(v.cost), SUM(v.cost) FROM visits v FULL JOIN wards w ON v.ward = w.ward;
 --plan> reads visits, wards; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> rows with a value of cost: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 500000: L1 6000000, Linf 6000000, L2² 36000000000000; DiscreteLaplace
+--plan> rows with a value of cost: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
+--plan> sum of cost in steps of 0.005 from 1000000: L1 12000000, Linf 12000000, L2² 144000000000000; SummedNoise
 
 -- A join on more than the key.
 SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward AND w.beds > 20 AND v.urgent;
@@ -202,8 +202,8 @@ SELECT COUNT(*), AVG(t.total) FROM people p JOIN (SELECT person_id, SUM(cost) AS
 SELECT p.sex, SUM(COALESCE(t.n, 0)) AS visits, COUNT(*) AS people FROM people p LEFT JOIN (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) t USING (person_id) WHERE p.sex IS NOT NULL GROUP BY p.sex;
 --plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> groups: public, F/M/X of sex
---plan> sum of coalesce(a subquery's c1, 0) from 6: L1 6, Linf 6, L2² 36; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of coalesce(a subquery's c1, 0) from 6: L1 6, Linf 6, L2² 36; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- A join in parentheses.
 SELECT COUNT(*) FROM people p JOIN (visits v JOIN wards w ON v.ward = w.ward) ON p.person_id = v.person_id WHERE w.kind = 'surgical';

@@ -32,33 +32,33 @@ SELECT sex, smoker, GROUPING(sex, smoker) AS level, COUNT(*) AS n, AVG(height), 
 --plan> (sex, smoker) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> (sex, smoker) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (sex, smoker) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
---plan> (sex, smoker) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
+--plan> (sex, smoker) sum of weight in steps of 1/262144 from 26476544: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> (sex, smoker) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
---plan> (sex, smoker) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (sex, smoker) rows with a value of weight: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> (sex) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (sex) groups: public, F/M/X of sex; rows have one of False/True of smoker
 --plan> (sex) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> (sex) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (sex) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
---plan> (sex) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
+--plan> (sex) sum of weight in steps of 1/262144 from 26476544: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> (sex) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
---plan> (sex) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (sex) rows with a value of weight: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> (smoker) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (smoker) groups: public, False/True of smoker; rows have one of F/M/X of sex
 --plan> (smoker) units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> (smoker) sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> (smoker) rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
---plan> (smoker) sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
+--plan> (smoker) sum of weight in steps of 1/262144 from 26476544: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> (smoker) sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
---plan> (smoker) rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (smoker) rows with a value of weight: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> () reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> () groups: one; rows have one of F/M/X of sex; rows have one of False/True of smoker
 --plan> () units: L1 1, Linf 1, L2² 1; DiscreteLaplace
 --plan> () sum of height in steps of 0.05 from 2600: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
 --plan> () rows with a value of height: L1 460800, Linf 460800, L2² 212336640000; SummedNoise
---plan> () sum of weight in steps of 1/131072 from 13238272: L1 12976128, Linf 12976128, L2² 168379897872384; DiscreteLaplace
+--plan> () sum of weight in steps of 1/262144 from 26476544: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 --plan> () sum of power(subtract(weight, 101.0), 2) in steps of 1/2048 from 10036224: L1 10036224, Linf 10036224, L2² 100725792178176; DiscreteLaplace
---plan> () rows with a value of weight: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () rows with a value of weight: L1 25952256, Linf 25952256, L2² 673519591489536; SummedNoise
 
 -- Some sets, by name.
 SELECT sex, smoker, COUNT(*) AS n, SUM(income) FROM people WHERE sex IS NOT NULL AND smoker IS NOT NULL GROUP BY GROUPING SETS ((sex, smoker), (smoker), ());
@@ -259,12 +259,12 @@ SELECT DISTINCT GROUPING(sex) + GROUPING(smoker) AS keys_missing FROM people WHE
 SELECT COALESCE(sex, 'all') AS sex, SUM(income) / COUNT(income) AS mean, GROUPING_ID(sex) * 10 AS ten FROM people WHERE sex IS NOT NULL GROUP BY ROLLUP (sex);
 --plan> (sex) reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> (sex) groups: public, F/M/X of sex
---plan> (sex) sum of income in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> (sex) rows with a value of income: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> (sex) sum of income in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> (sex) rows with a value of income: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 --plan> () reads people; protects person_id, at most 1 row in 1 group, 1 in one
 --plan> () groups: one; rows have one of F/M/X of sex
---plan> () sum of income in steps of 0.01 from 10000000: L1 10000000, Linf 10000000, L2² 100000000000000; DiscreteLaplace
---plan> () rows with a value of income: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> () sum of income in steps of 0.005 from 20000000: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
+--plan> () rows with a value of income: L1 20000000, Linf 20000000, L2² 400000000000000; SummedNoise
 
 -- Quantiles of every level.
 SELECT smoker, MEDIAN(height) AS middle FROM people WHERE smoker IS NOT NULL AND height IS NOT NULL GROUP BY ROLLUP (smoker);

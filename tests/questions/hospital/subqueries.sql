@@ -45,8 +45,8 @@ WITH urgent_ones AS (SELECT person_id, cost FROM visits WHERE urgent) SELECT COU
 WITH costly AS (SELECT person_id, ward, cost FROM visits WHERE cost > 400), surgical AS (SELECT person_id, cost FROM costly WHERE ward = 'surgery') SELECT COUNT(*), SUM(cost) FROM surgical;
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
---plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
---plan> sum of cost in steps of 0.01 from 520000: L1 5760000, Linf 5760000, L2² 33177600000000; DiscreteLaplace
+--plan> rows: L1 11520000, Linf 11520000, L2² 132710400000000; SummedNoise
+--plan> sum of cost in steps of 0.005 from 1040000: L1 11520000, Linf 11520000, L2² 132710400000000; SummedNoise
 
 -- A common table expression read twice.
 WITH v AS (SELECT person_id, ward FROM visits) SELECT COUNT(DISTINCT a.person_id) FROM v a JOIN v b ON a.person_id = b.person_id WHERE a.ward = 'emergency' AND b.ward = 'surgery';
@@ -102,8 +102,8 @@ SELECT COUNT(DISTINCT person_id) FROM (SELECT person_id FROM visits WHERE ward =
 SELECT SUM(x), COUNT(x) FROM (SELECT severity AS x FROM visits UNION ALL SELECT cost FROM visits) AS numbers;
 --plan> reads visits; protects person_id, at most 24 rows in 1 group, 24 in one
 --plan> groups: one
---plan> sum of a subquery's c0 in steps of 1/2048 from 10240000: L1 245760000, Linf 245760000, L2² 60397977600000000; DiscreteLaplace
---plan> rows with a value of a subquery's c0: L1 24, Linf 24, L2² 576; DiscreteLaplace
+--plan> sum of a subquery's c0 in steps of 1/4096 from 20480000: L1 491520000, Linf 491520000, L2² 241591910400000000; SummedNoise
+--plan> rows with a value of a subquery's c0: L1 491520000, Linf 491520000, L2² 241591910400000000; SummedNoise
 
 -- People with a visit.
 SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id);
@@ -230,3 +230,22 @@ SELECT COUNT(*) FROM visits v WHERE v.ward = 'emergency' AND v.person_id IN (SEL
 --plan> reads visits; protects person_id, at most 12 rows in 1 group, 12 in one
 --plan> groups: one
 --plan> rows: L1 12, Linf 12, L2² 144; DiscreteLaplace
+
+-- People who came to two wards.
+SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE ward = 'emergency' INTERSECT SELECT person_id FROM visits WHERE ward = 'cardiology') AS in_both;
+--plan> reads visits; protects person_id, at most 1 row in 1 group, 1 in one
+--plan> groups: one
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+
+-- People without a visit, but for those who smoke.
+SELECT sex, COUNT(*) FROM people WHERE person_id IN ((SELECT person_id FROM people WHERE NOT smoker) EXCEPT (SELECT v.person_id FROM visits v)) GROUP BY sex;
+--but> rows without a public key are left out
+--plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
+--plan> groups: public, F/M/X of sex
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+
+-- Several of them at once.
+SELECT COUNT(*) FROM (SELECT p.person_id FROM people AS p EXCEPT SELECT person_id FROM visits WHERE urgent INTERSECT SELECT person_id FROM visits WHERE cost > 5000) AS left_over;
+--plan> reads people, visits; protects person_id, at most 1 row in 1 group, 1 in one
+--plan> groups: one
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace

@@ -16,8 +16,8 @@ SELECT n, COUNT(*) AS customers FROM (SELECT c.customer_id, COUNT(o.order_id) AS
 SELECT 100.0 * COUNT_IF(n > 1) / COUNT(*) FROM (SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id) AS t;
 --plan> reads orders; protects customer_id, at most 1 row in 1 group, 1 in one
 --plan> groups: one
---plan> rows with a value of case(greater(a subquery's c1, 1), 1, None): L1 1, Linf 1, L2² 1; DiscreteLaplace
---plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+--plan> sum of case(greater(a subquery's c1, 1), 1, 0): L1 1, Linf 1, L2² 1; DiscreteGaussian
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteGaussian
 
 -- The mean basket.
 SELECT AVG(total), COUNT(*) FROM (SELECT order_id, SUM(quantity * price) AS total FROM items GROUP BY order_id) AS baskets;
@@ -246,3 +246,15 @@ SELECT COUNT(*) FROM items a JOIN items b ON a.order_id = b.order_id AND a.sku =
 --plan> reads items; protects customer_id, at most 40 rows in 1 group, 40 in one
 --plan> groups: one
 --plan> rows: L1 40, Linf 40, L2² 1600; DiscreteLaplace
+
+-- Customers who have ordered.
+SELECT COUNT(*) FROM (SELECT customer_id FROM orders INTERSECT SELECT customer_id FROM customers) AS x;
+--plan> reads orders, customers; protects customer_id, at most 1 row in 1 group, 1 in one
+--plan> groups: one
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace
+
+-- Customers who have ordered nothing on the web.
+SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT o.customer_id FROM orders o WHERE o.channel = 'web') AS x;
+--plan> reads customers, orders; protects customer_id, at most 1 row in 1 group, 1 in one
+--plan> groups: one
+--plan> units: L1 1, Linf 1, L2² 1; DiscreteLaplace

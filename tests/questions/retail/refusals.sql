@@ -34,16 +34,6 @@ SELECT QUANTILE_CONT(price, 1.5) FROM items;
 --code> quantile_invalid
 --remedy> SELECT QUANTILE_CONT(price, 0.5) FROM items
 
--- An INTERSECT inside.
-SELECT COUNT(*) FROM (SELECT customer_id FROM orders INTERSECT SELECT customer_id FROM customers) AS x;
---code> subquery_unsupported
---remedy> SELECT COUNT(*) FROM (SELECT DISTINCT customer_id FROM orders WHERE customer_id IN (SELECT customer_id FROM customers)) AS x
-
--- An EXCEPT inside.
-SELECT COUNT(*) FROM (SELECT customer_id FROM customers EXCEPT SELECT o.customer_id FROM orders o WHERE o.channel = 'web') AS x;
---code> subquery_unsupported
---remedy> SELECT COUNT(*) FROM (SELECT DISTINCT customer_id FROM customers WHERE NOT customer_id IN (SELECT o.customer_id FROM orders AS o WHERE o.channel = 'web')) AS x
-
 -- An EXCEPT of what may be NULL.
 SELECT COUNT(*) FROM (SELECT channel FROM orders EXCEPT SELECT country FROM customers) AS x;
 --code> subquery_unsupported

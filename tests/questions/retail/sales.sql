@@ -199,8 +199,8 @@ SELECT AVG(DATE_DIFF('year', s.opened, o.ordered)) FROM orders o JOIN stores s O
 SELECT COUNT_IF(shipping = 0) / COUNT(shipping) AS free_share FROM orders;
 --plan> reads orders; protects customer_id, at most 10 rows in 1 group, 10 in one
 --plan> groups: one
---plan> rows with a value of case(equal(shipping, 0), 1, None): L1 10, Linf 10, L2² 100; DiscreteLaplace
---plan> rows with a value of shipping: L1 10, Linf 10, L2² 100; DiscreteLaplace
+--plan> sum of case(not(is_null(shipping)), case(equal(shipping, 0), 1, 0), None): L1 10, Linf 10, L2² 100; DiscreteGaussian
+--plan> rows with a value of case(not(is_null(shipping)), case(equal(shipping, 0), 1, 0), None): L1 10, Linf 10, L2² 100; DiscreteGaussian
 
 -- Shipping by the standard's filter.
 SELECT SUM(shipping) FILTER (WHERE channel = 'web') AS web, SUM(shipping) FILTER (WHERE channel = 'phone') AS phone FROM orders;
@@ -252,8 +252,8 @@ SELECT 100.00 * SUM(CASE WHEN p.category = 'office' THEN i.price * i.quantity EL
 SELECT returned, SUM(quantity) AS sum_qty, SUM(price) AS sum_base, SUM(price * (1 - discount)) AS sum_disc, AVG(quantity) AS avg_qty, AVG(price) AS avg_price, AVG(discount) AS avg_disc, COUNT(*) AS n FROM items WHERE returned IS NOT NULL GROUP BY returned ORDER BY returned;
 --plan> reads items; protects customer_id, at most 40 rows in 2 groups, 40 in one
 --plan> groups: public, False/True of returned
---plan> sum of quantity in steps of 0.5 from 10 scaled to L1 40 rows in parts of 1/1024: L1 409600, Linf 409600, L2² 167772160000; SummedNoise
---plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/10240: L1 409600, Linf 409600, L2² 167772160000; SummedNoise
+--plan> sum of quantity in steps of 0.5 from 11 scaled to L1 40 rows in parts of 1/1024: L1 368640, Linf 368640, L2² 135895449600; SummedNoise
+--plan> rows with a value of quantity scaled to L1 40 rows in parts of 1/9216: L1 368640, Linf 368640, L2² 135895449600; SummedNoise
 --plan> sum of price in steps of 0.005 from 50000 scaled to L1 40 rows in parts of 1/1: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 --plan> rows with a value of price scaled to L1 40 rows in parts of 1/50000: L1 2000000, Linf 2000000, L2² 4000000000000; SummedNoise
 --plan> sum of multiply(price, subtract(1, discount)) in steps of 1/65536 scaled to L1 40 rows in parts of 1/1: L1 1310720000, Linf 1310720000, L2² 1717986918400000000; DiscreteLaplace

@@ -11,7 +11,7 @@ from sanql.account.accountants.filter import Spent
 from sanql.account.charge import Charge
 from sanql.account.ledger.budget_limits import Account, shown_of
 from sanql.account.ledger.refusals import exceeded, exceeded_together
-from sanql.account.ledger.state import Books, PendingReservation
+from sanql.account.ledger.state import Books
 from sanql.policy import Budget
 from sanql.results import Balance
 
@@ -23,7 +23,7 @@ def balances_of(books: Books, accounts: Iterable[Account]) -> list[Balance]:
 
 def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] | None:
     """Return what an analyst is shown as a charge would leave it; None if it does not fit."""
-    accounts = books.accounts_of(analyst)
+    accounts = books.accounts_of(analyst, charge.protects)
     shown = shown_of(accounts)
     now = [books.running(account) for account in accounts]
     after = [balance.accountant.take(balance.spent, charge) for balance in now]
@@ -46,7 +46,8 @@ def balance_of(books: Books, account: Account, spent: Spent) -> Balance:
         account.budget,
         accountant.spent_upper(spent),
         accountant.remaining_lower(spent),
-        pending_of(books.pending.values(), account),
+        _pending_of(books, account),
+        account.protects,
     )
 
 
@@ -57,10 +58,12 @@ def spent_without_budget(books: Books) -> list[tuple[str, Budget]]:
     """
     limits = books.current_limits
     own = {account.name for account in limits.accounts if account.kind == "analyst"}
-    accountant = limits.accountant_of(limits.accounts[0])
+    whole = {a.protects: limits.accountant_of(a) for a in limits.accounts if a.kind == "dataset"}
     return [
-        (name, accountant.spent_before([charged]))
-        for name, charged in sorted(books.charges.items())
+        (name if kind is None else f"{name} ({kind})", whole[kind].spent_before([charged]))
+        for (name, kind), charged in sorted(
+            books.charges.items(), key=lambda charged: (charged[0][0], charged[0][1] or "")
+        )
         if name not in own
     ]
 
@@ -70,7 +73,7 @@ def check_fits(books: Books, analyst: str, charge: Charge) -> None:
 
     What is left of an account that others share is told to nobody with an account of their own.
     """
-    accounts = books.accounts_of(analyst)
+    accounts = books.accounts_of(analyst, charge.protects)
     shown = shown_of(accounts)
     states = [
         (account, balance.accountant, balance.spent)
@@ -86,6 +89,10 @@ def check_fits(books: Books, analyst: str, charge: Charge) -> None:
         raise exceeded_together(full[0][0], charge)
 
 
-def pending_of(pending: Iterable[PendingReservation], account: Account) -> int:
+def _pending_of(books: Books, account: Account) -> int:
     """Return how many open reservations count against the account."""
-    return sum(account.takes(reservation.analyst) for reservation in pending)
+    whom = books.current_limits.whom
+    return sum(
+        account.takes(reservation.analyst) and account.protects in whom(reservation.protects)
+        for reservation in books.pending.values()
+    )

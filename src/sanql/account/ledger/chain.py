@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -66,7 +66,10 @@ RESTORE = (
 LEDGER_FORMAT = 4
 """The format of the records that this version writes; docs/ledger_format.md lists them all."""
 
-LEDGER_FORMATS = (1, 2, 3, 4)
+FORMAT_OF_KINDS = 5
+"""The format of the records of a dataset with several kinds of privacy unit."""
+
+LEDGER_FORMATS = (1, 2, 3, 4, 5)
 """Every format ever written: each is read, verified and honoured."""
 
 
@@ -251,6 +254,11 @@ def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> Non
         )
     elif head.hash != hash_at_head:
         raise damaged(head.sequence, "is not the record that had been written")
+
+
+def format_for(kinds: Collection[str]) -> int:
+    """Return the format in which an account is kept: what says nothing of kinds needs no newer one."""
+    return FORMAT_OF_KINDS if kinds else LEDGER_FORMAT
 
 
 def check_format(written: object) -> int:

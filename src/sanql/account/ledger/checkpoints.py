@@ -28,6 +28,7 @@ from sanql.account.accountants.filter import Spent
 from sanql.account.accountants.renyi import RenyiComposition
 from sanql.account.accountants.totals import ChargeHistory, Totals
 from sanql.account.ledger.chain import Head, canonical_json, parse_body
+from sanql.account.ledger.charged import Charged, PendingReservation
 from sanql.account.ledger.running_balance import RunningBalance
 from sanql.account.ledger.segments import (
     CHECKPOINT,
@@ -37,7 +38,7 @@ from sanql.account.ledger.segments import (
     checkpoint_named,
     segment_key,
 )
-from sanql.account.ledger.state import Books, PendingReservation
+from sanql.account.ledger.state import Books
 from sanql.account.stores.protocol import Store
 from sanql.errors import LedgerError
 from sanql.numbers import parse_sum, sum_text
@@ -118,8 +119,8 @@ def restored(state: Mapping[str, Any], segments: list[KeptSegment]) -> Books:
 
 def _restore_sums(books: Books, state: Mapping[str, Any]) -> None:
     books.charges = {
-        analyst: ChargeHistory(Totals.from_dict(totals))
-        for analyst, totals in state["charged"].items()
+        _charged(name, books): ChargeHistory(Totals.from_dict(totals))
+        for name, totals in state["charged"].items()
     }
     limits = books.current_limits
     books.balances = {
@@ -127,8 +128,10 @@ def _restore_sums(books: Books, state: Mapping[str, Any]) -> None:
         for account, words in zip(limits.accounts, state["balances"], strict=True)
     }
     books.pending = {
-        sequence: PendingReservation(analyst, question, datetime.fromisoformat(time))
-        for sequence, analyst, question, time in state["pending"]
+        sequence: PendingReservation(
+            analyst, question, datetime.fromisoformat(time), tuple(protects)
+        )
+        for sequence, analyst, question, time, *protects in state["pending"]
     }
     books.failures = Counter(state["failures"])
     books.failures_seen_until = state["failures_seen_until"]
@@ -142,12 +145,14 @@ def state_after(books: Books) -> bytes:
         "sequence": books.head.sequence,
         "hash": books.head.hash,
         "segments": books.segments.ended_now(),
-        "charged": {who: charged.sum_up().to_dict() for who, charged in books.charges.items()},
+        "charged": {
+            _charged_name(who): charged.sum_up().to_dict() for who, charged in books.charges.items()
+        },
         "balances": [
             _spent_words(books.running(account).spent) for account in books.current_limits.accounts
         ],
         "pending": [
-            [sequence, each.analyst, each.question, each.time.isoformat()]
+            [sequence, each.analyst, each.question, each.time.isoformat(), *each.protects]
             for sequence, each in books.pending.items()
         ],
         "failures": dict(books.failures),
@@ -155,6 +160,20 @@ def state_after(books: Books) -> bytes:
         "published": books.published,
     }
     return canonical_json(shape).encode("ascii")
+
+
+def _charged_name(who: Charged) -> str:
+    """Return who was charged as one name: of several kinds of unit, with the kind before it."""
+    analyst, kind = who
+    return analyst if kind is None else f"{kind}/{analyst}"
+
+
+def _charged(name: str, books: Books) -> Charged:
+    """Return who was charged; no kind of unit has a slash in its name."""
+    if not books.current_limits.kinds:
+        return name, None
+    kind, _, analyst = name.partition("/")
+    return analyst, kind
 
 
 def _spent_words(spent: Spent) -> dict[str, object]:

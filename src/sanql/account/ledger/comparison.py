@@ -107,7 +107,7 @@ def _limits(books: Books, after: BudgetLimits) -> Iterator[str]:
         yield "second_signature is asked for from now on"
     then = {account.identity: account.budget for account in before.accounts}
     for account in after.accounts:
-        name, budget = f"the {account.kind} account {account.name!r}", then.get(account.identity)
+        name, budget = account.named, then.get(account.identity)
         if budget is None:
             yield f"{name} is new; it begins with what its analysts have spent"
             continue

@@ -47,6 +47,13 @@ class ExactReleases:
                 check_exact_open(self._journal.books.ownership)
             return entry
 
+    def check_together(self, claim: ExactClaim) -> None:
+        """Refuse a certified claim that is not in the book and would exceed the owner's cap on all."""
+        with self._journal.reading():
+            entry = self._journal.books.exact.check(claim)
+            if entry is None or entry.failed:
+                self._preconditions.check_together(claim, self._made())
+
     def answer_of(self, entry: ExactEntry) -> bytes | None:
         """Return the cells recorded for an exact release, or None where there are none yet."""
         if entry.answer is None:
@@ -71,6 +78,7 @@ class ExactReleases:
             if earlier is not None and not earlier.failed:
                 return earlier
             check_exact_open(books.ownership)
+            self._preconditions.check_together(claim, self._made())
             if earlier is not None:
                 claim = claim.repeating(earlier.claim)
             self._preconditions.settle(analyst)
@@ -115,3 +123,7 @@ class ExactReleases:
         with self._journal.reading():
             entries = self._journal.books.exact.entries.values()
             return sorted(entries, key=lambda entry: entry.sequence)
+
+    def _made(self) -> list[ExactClaim]:
+        """Return what has been released or reserved; call it while the journal is held."""
+        return [entry.claim for entry in self._journal.books.exact.entries.values()]

@@ -296,7 +296,7 @@ class Journal:
 
     def _checkpoint_is_due(self) -> bool:
         books = self.books
-        enough = books.segments.open.count >= CHECKPOINT_RECORDS and books.format == LEDGER_FORMAT
+        enough = books.segments.open.count >= CHECKPOINT_RECORDS and books.format >= LEDGER_FORMAT
         return enough and not books.scratch and books.ownership.retired is None
 
     def _keep_checkpoint(self) -> None:

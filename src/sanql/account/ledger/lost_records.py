@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 
 from sanql.account.claims.losses import Loss
 from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity
@@ -32,13 +33,13 @@ class LostRecords:
     ) -> None:
         """Count a loss in every account, since nobody knows who was answered."""
         self.allow(loss.declares)
-        dataset = limits.accounts[0].identity
+        whole = [self.allowed[a.identity] for a in limits.accounts if a.kind == "dataset"]
         for identity, balance in balances.items():
             if loss.spent is None:
                 balance.use_up(self.allowed[identity])
             else:
                 balance.pay(loss.spent)
-        self.lost = added(self.lost, self.allowed[dataset] if loss.spent is None else loss.spent)
+        self.lost = added(self.lost, reduce(greater, whole) if loss.spent is None else loss.spent)
 
     def before(self, spent: Budget) -> Budget:
         """Return what an account that is declared now begins with: charges of its own, and losses."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanql.account.ledger.budget_limits import BudgetLimits
-from sanql.account.ledger.chain import LEDGER_FORMAT
+from sanql.account.ledger.chain import format_for
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.raising import (
@@ -93,7 +93,7 @@ class Opening:
 
     def _first_record(self) -> dict[str, object]:
         marks: dict[str, object] = {"scratch": True} if self._policy.scratch else {}
-        return self._declared.opening() | {"format": LEDGER_FORMAT} | marks
+        return self._declared.opening() | {"format": format_for(self._policy.kinds)} | marks
 
     def _goes_on(self) -> bool:
         """Return whether all public tables are on record; raise where the account cannot go on."""

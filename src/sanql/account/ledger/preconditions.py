@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from sanql.account.ledger.exact_book import ExactClaim
+from sanql.account.ledger.exact_total import check_joint_cap
 from sanql.account.ledger.failures import Failures
 from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.state import DATASET
@@ -29,6 +31,10 @@ class Preconditions:
                 f"analyst {analyst[:60]!r} is not declared in the policy",
                 "ask under a declared name, or have the data owner add this one",
             )
+
+    def check_together(self, claim: ExactClaim, made: Iterable[ExactClaim]) -> None:
+        """Refuse an exact release that, with those made, exceeds what the policy lets leave exactly."""
+        check_joint_cap(made, claim, self._policy.exact_together)
 
     def prepare(self, analyst: str) -> None:
         """Refuse whoever may not be charged, before the ledger is held."""

@@ -6,6 +6,7 @@ the chain as always: where its text is erased, the answer stays, and nobody can 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from sanql.account.ledger.answers import recorded_answer
@@ -16,11 +17,15 @@ from sanql.account.ledger.state import DATASET
 
 @dataclass(frozen=True)
 class PublishedAnswer:
-    """An answer to the dataset's own question, by its digest, with what was asked."""
+    """An answer to the dataset's own question, by its digest, with what was asked.
+
+    `asked_before` is how many questions of analysts were charged before it.
+    """
 
     question: str
     note: AskedNote
     content: bytes
+    asked_before: int
 
 
 class Published:
@@ -44,6 +49,12 @@ class Published:
         """Return everything that is on record, oldest first, of which it is known what was asked."""
         with self._journal.reading():
             books = self._journal.books
+            of_others = sorted(
+                sequence
+                for analyst, own in books.asked.items()
+                if analyst != DATASET
+                for sequence in own
+            )
             found = []
             for sequence in books.asked.get(DATASET, []):
                 kept = self._journal.note(ASKED, note_key(DATASET, sequence))
@@ -51,5 +62,6 @@ class Published:
                 if kept is not None and spent is not None:
                     content = recorded_answer(self._journal, spent)
                     note = AskedNote.from_bytes(kept)
-                    found.append(PublishedAnswer(spent.question, note, content))
+                    before = bisect_left(of_others, sequence)
+                    found.append(PublishedAnswer(spent.question, note, content, before))
             return [each for each in found if each.note.asked is not None]

@@ -96,6 +96,11 @@ class Questions:
         """Keep the guarantee of an answer beside its question; call it while writing."""
         self._journal.write_note(CERTIFICATE, note_key(analyst, sequence), certificate)
 
+    def count(self, analyst: str) -> int:
+        """Return how many questions of an analyst were charged."""
+        with self._journal.reading():
+            return len(self._journal.books.asked.get(analyst, []))
+
     def of(self, analyst: str, after: int = 0, limit: int = 100) -> list[AskedQuestion]:
         """Return what an analyst asked after a number, oldest first, at most so many."""
         first = max(0, after)

@@ -34,7 +34,7 @@ def raises(before: BudgetLimits | None, after: BudgetLimits) -> list[str]:
         found.append("second_signature is left out")
     now = {account.identity: account.budget for account in after.accounts}
     for account in before.accounts:
-        name, then = f"the {account.kind} account {account.name!r}", account.budget
+        name, then = account.named, account.budget
         budget = now.get(account.identity)
         if budget is None:
             found.append(f"{name} is gone, or has other members")

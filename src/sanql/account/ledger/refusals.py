@@ -44,7 +44,7 @@ def exceeded(
     return BudgetExceeded(
         "budget_exceeded",
         f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
-        f"the {account.kind} account {account.name!r} has epsilon "
+        f"{account.named} has epsilon "
         f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
         remedy,
     )
@@ -67,7 +67,7 @@ def exceeded_together(account: Account, charge: Charge) -> BudgetExceeded:
     return BudgetExceeded(
         "budget_exceeded",
         f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
-        f"your own account has that left, but the {account.kind} account {account.name!r}, which "
+        f"your own account has that left, but {account.named}, which "
         "others are charged to as well, has not",
         "ask with a smaller epsilon, or ask the data owner for a greater budget; "
         "identical questions stay free",

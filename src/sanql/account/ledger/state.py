@@ -23,6 +23,7 @@ from sanql.account.ledger.asked import asked_hash
 from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity, shown_of
 from sanql.account.ledger.chain import (
     BEGINNING,
+    LEDGER_FORMAT,
     SCRATCH_KINDS,
     Head,
     LedgerRecord,
@@ -30,6 +31,7 @@ from sanql.account.ledger.chain import (
     check_format,
     damaged,
 )
+from sanql.account.ledger.charged import Charged, PendingReservation, history_of, pending_of
 from sanql.account.ledger.erasing import erased_by_record
 from sanql.account.ledger.exact_book import ExactBook
 from sanql.account.ledger.format_1 import spent_in_format_1
@@ -47,15 +49,6 @@ DATASET = "/dataset"
 """Who asks in the dataset's own name, and is charged to its account alone: nobody's name has a slash."""
 
 
-@dataclass(frozen=True)
-class PendingReservation:
-    """A reservation that has neither been spent nor voided."""
-
-    analyst: str
-    question: str
-    time: datetime
-
-
 @dataclass
 class Books:
     """The state after the records seen so far."""
@@ -65,7 +58,7 @@ class Books:
     format: int = 0
     limits: BudgetLimits | None = None
     signed: set[str] = field(default_factory=set)
-    charges: dict[str, ChargeHistory] = field(default_factory=dict)
+    charges: dict[Charged, ChargeHistory] = field(default_factory=dict)
     balances: dict[Identity, RunningBalance] = field(default_factory=dict)
     pending: dict[int, PendingReservation] = field(default_factory=dict)
     answers: dict[tuple[str, str], RecordedAnswer] = field(default_factory=dict)
@@ -119,10 +112,14 @@ class Books:
                     }
         return shape
 
-    def accounts_of(self, analyst: str) -> list[Account]:
-        """Return every account that a charge of this analyst must fit."""
+    def accounts_of(self, analyst: str, protects: tuple[str, ...] = ()) -> list[Account]:
+        """Return every account that a charge of this analyst must fit.
+
+        Of one that says whom it protects, these are the accounts of those kinds of unit; of others, all.
+        """
         limits = self.current_limits
-        return [account for account in limits.accounts if account.takes(analyst)]
+        whom = limits.whom(protects)
+        return [a for a in limits.accounts if a.takes(analyst) and a.protects in whom]
 
     def accounts_shown_to(self, analyst: str) -> list[Account]:
         """Return the accounts whose state an analyst may see: their own, if they have one.
@@ -260,12 +257,13 @@ class Books:
 
     def _set_format(self, content: Mapping[str, object]) -> None:
         later = check_format(content["format"])
-        if later <= self.format or len(content) != 1:
+        if later <= self.format or later > LEDGER_FORMAT or len(content) != 1:
             raise ValueError("a ledger goes on in a later format")
         self.format = later
 
     def _set_limits(self, content: Mapping[str, object]) -> None:
         limits = BudgetLimits.from_dict(content, self.format)
+        limits.check_goes_on(self.limits)
         if needs_signature(self.limits, limits) and digest_of_limits(limits) not in self.signed:
             raise ValueError("limits that give more, without the signature that they need")
         words = cast(list[Mapping[str, object]], content["accounts"])
@@ -308,8 +306,8 @@ class Books:
                 raise ValueError("not what was spent before")
 
     def _history(self, account: Account) -> list[ChargeHistory]:
-        """Return what the account's members have ever been charged."""
-        return [history for analyst, history in self.charges.items() if account.takes(analyst)]
+        """Return what the account's members have ever been charged, of the kind that it protects."""
+        return history_of(self.charges, account)
 
     def _add_tables(self, content: Mapping[str, object]) -> None:
         if self.format < 2 or self.limits is None:
@@ -336,7 +334,7 @@ class Books:
         charge = Charge.from_dict(cast(Mapping[str, object], content["charge"]))
         moment = datetime.fromisoformat(_text(content["time"]))
         question = _text(content["question"])
-        self.pending[sequence] = PendingReservation(analyst, question, moment)
+        self.pending[sequence] = pending_of(analyst, question, moment, charge, self.format)
         if self.scratch:
             self.rehearsed.add((analyst, question))
         self._take(analyst, charge)
@@ -371,9 +369,10 @@ class Books:
             self.published += analyst == DATASET
 
     def _take(self, analyst: str, charge: Charge) -> None:
-        """Count a charge in every account that takes this analyst's."""
-        self.charges.setdefault(analyst, ChargeHistory()).take(charge)
-        for account in self.accounts_of(analyst):
+        """Count a charge in every account that takes this analyst's and is of whom it protects."""
+        for kind in self.current_limits.whom(charge.protects):
+            self.charges.setdefault((analyst, kind), ChargeHistory()).take(charge)
+        for account in self.accounts_of(analyst, charge.protects):
             self.balances[account.identity].take(charge)
 
     def _count_failure(self, analyst: str, content: Mapping[str, object]) -> None:

@@ -39,15 +39,21 @@ from sanql.account.ledger.unit_texts import (
 from sanql.policy import Policy, fold, unit_path
 
 _UNIT_OF = "unit of "
+_KINDS = "kinds of units"
 
 
 def account_terms(policy: Policy) -> dict[str, str]:
     """Return what every charge means under a policy."""
-    return {"neighbours": policy.neighbours} | {
-        f"{_UNIT_OF}{name}": unit_path(table, policy.tables)
-        for name, table in policy.tables.items()
-        if not table.public
-    }
+    kinds = {_KINDS: ", ".join(sorted(policy.kinds))} if policy.kinds else {}
+    return (
+        {"neighbours": policy.neighbours}
+        | kinds
+        | {
+            f"{_UNIT_OF}{name}": unit_path(table, policy.tables)
+            for name, table in policy.tables.items()
+            if not table.public
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,10 @@ class AccountTerms:
         on_record = tables if column is None else self._columns_known()
         if unnameable(rename):
             return unnameable(rename)
+        if column in self._naming_kinds():
+            return (
+                "it identifies units of one of several kinds, and keeps the name it is on record by"
+            )
         if (table, None) not in tables or rename.before not in on_record:
             return "nothing of that name is on record"
         if {(table, None), rename.before} & self.former:
@@ -284,8 +294,9 @@ class AccountTerms:
             )
         if fold(key.removeprefix(_UNIT_OF)) in self.public:
             return "and was public: what was answered from it is not protected"
-        known = {_root(str(unit)) for unit in self._units().values()}
-        if known and _root(unit) not in known:
+        kinds = _KINDS in self.known
+        known = {root for text in self._units().values() for root in _roots(str(text), kinds)}
+        if known and not _roots(unit, kinds) <= known:
             return (
                 "and was not there; no table of the account has that unit (if it names the same units,"
                 " declare a reference to a table that is there: { via = …, references = … })"
@@ -296,18 +307,27 @@ class AccountTerms:
         """Return the units on record, by their keys as SQL compares names."""
         return {fold(key): unit for key, unit in self.known.items() if key.startswith(_UNIT_OF)}
 
+    def _naming_kinds(self) -> set[str]:
+        """Return the columns that identify units where there are several kinds, as SQL compares names."""
+        kinds = _KINDS in self.known
+        roots = [_roots(str(unit), kinds) for unit in self._units().values()] if kinds else []
+        return {root.rpartition(" (")[0] for own in roots for root in own}
+
     def _others(self) -> dict[str, str]:
         """Return the terms that are no units of tables."""
         return {key: str(t) for key, t in self.known.items() if not key.startswith(_UNIT_OF)}
 
 
-def _root(unit: str) -> str:
-    """Return the unit at the end of a chain of references.
+def _roots(unit: str, kinds: bool) -> set[str]:
+    """Return the unit at the end of a chain of references; of several kinds a row may belong to two.
 
-    >>> _root("order_id = orders.id: person_id"), _root("row")
-    ('person_id', 'row')
+    >>> _roots("order_id = orders.id: person_id", kinds=False), _roots("row", kinds=False)
+    ({'person_id'}, {'row'})
+    >>> sorted(_roots("person_id (patient), doctor_id (doctor)", kinds=True))
+    ['doctor_id (doctor)', 'person_id (patient)']
     """
-    return fold(unit.rpartition(": ")[2] if " = " in unit else unit)
+    root = fold(unit.rpartition(": ")[2] if " = " in unit else unit)
+    return {part.removesuffix(")") + ")" for part in root.split("), ")} if kinds else {root}
 
 
 def _declared_later(

@@ -8,6 +8,7 @@ change neither. The reasons are in `filter`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -26,6 +27,7 @@ class AuditedCharge:
     events: list[dict[str, Any]]
     epsilon: Fraction
     delta: Fraction
+    protects: tuple[str, ...] = ()
 
 
 @dataclass
@@ -37,6 +39,7 @@ class AuditedAccount:
     members: list[str] | None
     epsilon: Fraction
     delta: Fraction
+    protects: str | None = None
     charges: int = 0
     paid: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     meter: Meter | None = None
@@ -49,13 +52,22 @@ class AuditedAccount:
         return max(self.allowed[0], self.epsilon), max(self.allowed[1], self.delta)
 
     @property
-    def identity(self) -> tuple[str, str, tuple[str, ...] | None]:
+    def identity(self) -> tuple[str, str, tuple[str, ...] | None, str | None]:
         """What stays the same when limits change."""
-        return self.kind, self.name, None if self.members is None else tuple(self.members)
+        members = None if self.members is None else tuple(self.members)
+        return self.kind, self.name, members, self.protects
 
-    def takes(self, analyst: str) -> bool:
-        """Return whether this analyst's charges count here."""
-        return self.members is None or analyst in self.members
+    @property
+    def named(self) -> str:
+        """What account it is, in words."""
+        whom = "" if self.protects is None else f" of {self.protects} units"
+        return f"the {self.kind} account {self.name!r}{whom}"
+
+    def takes(self, charge: AuditedCharge, kinds: set[str]) -> bool:
+        """Return whether a charge counts here; one that names no known kinds of unit counts in all."""
+        named = set(charge.protects) if set(charge.protects) <= kinds else set()
+        mine = self.protects is None or not named or self.protects in named
+        return mine and (self.members is None or charge.analyst in self.members)
 
     def take(self, charge: AuditedCharge, accounting: str) -> None:
         """Count a charge, as the accounting in force says."""
@@ -131,10 +143,13 @@ def under_limits(
         word = str(body["accounting"])[:20]
         return [], f"is counted by {word!r}, which this version does not know"
     known = {account.identity: account for account in before}
+    kinds = kinds_of(declared(words) for words in body["accounts"])
+    if before and kinds != kinds_of(before):
+        return [], "is of other kinds of unit than the charges before it"
     found = []
     for words in body["accounts"]:
         account = declared(words)
-        own = [charge for charge in history if account.takes(charge.analyst)]
+        own = [charge for charge in history if account.takes(charge, kinds)]
         earlier = known.get(account.identity)
         if format_ == 1:
             _judge_whole_past(account, own, body["accounting"])
@@ -143,7 +158,7 @@ def under_limits(
                 earlier, epsilon=account.epsilon, delta=account.delta, allowed=earlier.greatest
             )
         elif not _begins_with(account, own, body["accounting"], words.get("spent_before"), lost):
-            return [], f"the {account.kind} account {account.name!r} forgets what was spent before"
+            return [], f"{account.named} forgets what was spent before"
         found.append(account)
     return found, None
 
@@ -151,7 +166,13 @@ def under_limits(
 def declared(words: dict[str, Any]) -> AuditedAccount:
     """Return an account as a record of limits declares it."""
     budget = Fraction(words["epsilon"]), Fraction(words["delta"])
-    return AuditedAccount(words["kind"], words["name"], words["members"], *budget)
+    whom = words.get("protects")
+    return AuditedAccount(words["kind"], words["name"], words["members"], *budget, whom)
+
+
+def kinds_of(accounts: Iterable[AuditedAccount]) -> set[str]:
+    """Return the kinds of unit that have accounts of their own; none where there is one kind only."""
+    return {account.protects for account in accounts if account.protects is not None}
 
 
 def _judge_whole_past(account: AuditedAccount, own: list[AuditedCharge], accounting: str) -> None:

@@ -42,7 +42,7 @@ class ExactAudit:
     def take(self, sequence: int, body: dict[str, Any]) -> str | None:
         """Take a release; return what is wrong with it after the ones before, or None."""
         epsilon, delta = Fraction(body["epsilon"]), Fraction(body["delta"])
-        if not (epsilon > 0 and 0 < delta < 1 and body["cells"] >= 1):
+        if not (epsilon >= 0 and 0 < delta < 1 and body["cells"] >= 1):
             return "an exact release without a guarantee"
         for name, (earlier, made) in self.latest.items():
             if self._source(made) != self._source(body):

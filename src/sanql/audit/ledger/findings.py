@@ -34,6 +34,13 @@ class VerifiedAccount:
     charges: int
     epsilon_spent_upper: Fraction
     delta_spent_upper: Fraction
+    protects: str | None = None
+
+    @property
+    def named(self) -> str:
+        """What account it is, in words."""
+        whom = "" if self.protects is None else f" ({self.protects})"
+        return f"{self.kind} {self.name}{whom}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class Verification:
                     "charges": account.charges,
                     "epsilon": float(show_upper(account.epsilon_spent_upper)),
                     "delta": float(show_upper(account.delta_spent_upper)),
+                    **({} if account.protects is None else {"protects": account.protects}),
                 }
                 for account in self.accounts
             ],

@@ -105,6 +105,7 @@ def _question(
         "parameters": None if said is None else said.parameters,
         "options": None if said is None else said.options,
         "erased": note is not None and said is None,
+        **({"protects": charge["protects"]} if "protects" in charge else {}),
     }
 
 

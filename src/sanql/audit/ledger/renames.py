@@ -43,6 +43,8 @@ class RenamesAudit:
             return "renames what is not on record"
         if before in self.former or (table, "") in self.former:
             return "renames what has another name by now"
+        if column and column in terms.naming_kinds():
+            return "renames what identifies units of one of several kinds"
         if not column and terms.public is None:
             return "renames a table of an account that does not know what was public"
         number = self.things.setdefault(before, len(self.things))

@@ -57,15 +57,18 @@ def _gives_more(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _identity(account: dict[str, Any]) -> str:
-    return json.dumps([account["kind"], account["name"], account["members"]])
+    words = ("kind", "name", "members", "protects")
+    return json.dumps([account.get(word) for word in words])
 
 
 def _hash(body: dict[str, Any]) -> str:
-    words = ("kind", "name", "members", "epsilon", "delta")
+    words = {"kind", "name", "members", "epsilon", "delta", "protects"}
     declared = {
         "accounting": body["accounting"],
         "second_signature": body["second_signature"],
-        "accounts": [{word: account[word] for word in words} for account in body["accounts"]],
+        "accounts": [
+            {word: account[word] for word in words & account.keys()} for account in body["accounts"]
+        ],
     }
     text = json.dumps(declared, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -18,9 +18,11 @@ class TermsAudit:
     public: set[str] | None = None  # nobody knows
     columns: set[tuple[str, str]] = field(default_factory=set)
     renames: RenamesAudit = field(default_factory=RenamesAudit)
+    kinds: bool = False  # there are several kinds of unit, each with accounts of its own
 
     def open(self, body: dict[str, Any], format_: int) -> str | None:
         """Take the first record; return what is wrong with it, or None."""
+        self.kinds = "kinds of units" in body["terms"]
         for key, unit in body["terms"].items():
             if key.startswith("unit of "):
                 self.units[_fold(key[len("unit of ") :])] = unit
@@ -50,8 +52,8 @@ class TermsAudit:
             return "makes a table private that is known otherwise"
         if public & set(self.units):
             return "makes a private table public"
-        ends = {_end(unit) for unit in self.units.values()}
-        if ends and not {_end(unit) for unit in private.values()} <= ends:
+        ends = self._ends(self.units)
+        if ends and not self._ends(private) <= ends:
             return "adds a table with a unit that the account does not protect"
         self.units |= private
         if self.public is not None:
@@ -74,6 +76,17 @@ class TermsAudit:
     def fold(self, name: str) -> str:
         """Return a name as SQL compares it."""
         return _fold(name)
+
+    def _ends(self, units: dict[str, str]) -> set[str]:
+        """Return whom tables lead to; of several kinds of unit a row may belong to two at once."""
+        ends = [_end(unit) for unit in units.values()]
+        if not self.kinds:
+            return set(ends)
+        return {f"{part.rstrip(')')})" for end in ends for part in end.split("), ")}
+
+    def naming_kinds(self) -> set[str]:
+        """Return the columns that identify units, where there are several kinds of them."""
+        return {end.rpartition(" (")[0] for end in self._ends(self.units)} if self.kinds else set()
 
     def _add_columns(self, listed: dict[str, Any]) -> str | None:
         for table, names in listed.items():

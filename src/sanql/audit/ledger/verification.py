@@ -23,7 +23,13 @@ from sanql.account import (
     read_pinned_text,
     reader_at,
 )
-from sanql.audit.ledger.accounts import AuditedAccount, AuditedCharge, declared, under_limits
+from sanql.audit.ledger.accounts import (
+    AuditedAccount,
+    AuditedCharge,
+    declared,
+    kinds_of,
+    under_limits,
+)
 from sanql.audit.ledger.arithmetic import claim_holds
 from sanql.audit.ledger.checkpoints import checkpoint_fault
 from sanql.audit.ledger.exact import ExactAudit
@@ -197,6 +203,7 @@ class _Audit:
                 account.name,
                 account.charges,
                 *account.spent(),
+                account.protects,
             )
             for account in self.accounts
         )
@@ -267,13 +274,13 @@ class _Audit:
             self.exact.settle(body["reservation"], kind, body)
 
     def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
-        if type(body["format"]) is not int or body["format"] not in (1, 2, 3, 4):
+        if type(body["format"]) is not int or body["format"] not in (1, 2, 3, 4, 5):
             raise _Wrong(
                 sequence,
                 f"is written in format {str(body['format'])[:20]}, which this version does not know",
             )
-        if body["format"] <= self.format:
-            raise ValueError("a ledger goes on in a later format")
+        if body["format"] <= self.format or (self.format and body["format"] > 4):
+            raise ValueError("a ledger goes on in a later format, none with kinds that it lacked")
         self.format = body["format"]
 
     def _check(self, sequence: int, wrong: str | None) -> None:
@@ -313,27 +320,35 @@ class _Audit:
         limits = [declared(words) for words in body["declares"]]
         for account in self.accounts:
             account.lose(stated, limits)
-        more = self.accounts[0].greatest if stated is None else stated
+        whole = [account.greatest for account in self.accounts if account.kind == "dataset"]
+        most = max(each[0] for each in whole), max(each[1] for each in whole)
+        more = most if stated is None else stated
         self.lost = self.lost[0] + more[0], self.lost[1] + more[1]
 
     def _judge_charge(self, sequence: int, body: dict[str, Any]) -> None:
+        if "protects" in body["charge"] and self.format < 5:
+            raise ValueError("a charge says since format 5 whom it protects")
         self.open_reservations.add(sequence)
         for account in self._take_charge(sequence, body):
             if not account.keeps_to_its_budget():
-                raise _Wrong(
-                    sequence, f"the {account.kind} account {account.name!r} exceeds its budget"
-                )
+                raise _Wrong(sequence, f"{account.named} exceeds its budget")
 
     def _take_charge(self, sequence: int, body: dict[str, Any]) -> list[AuditedAccount]:
         """Count a charge; return the accounts it counts in."""
         words = body["charge"]
         charge = AuditedCharge(
-            body["analyst"], words["events"], Fraction(words["epsilon"]), Fraction(words["delta"])
+            body["analyst"],
+            words["events"],
+            Fraction(words["epsilon"]),
+            Fraction(words["delta"]),
+            tuple(words.get("protects", ())),
         )
         if not claim_holds(charge.events, charge.epsilon, charge.delta):
             raise _Wrong(sequence, "its events do not satisfy the epsilon and delta it claims")
-        touched = [account for account in self.accounts if account.takes(charge.analyst)]
-        if not any(account.kind == "dataset" for account in touched):
+        kinds = kinds_of(self.accounts)
+        touched = [account for account in self.accounts if account.takes(charge, kinds)]
+        whole = {account.protects for account in touched if account.kind == "dataset"}
+        if not whole or (set(charge.protects) & kinds) - whole:
             raise ValueError("there is no account of the dataset")
         self.history.append(charge)
         for account in touched:

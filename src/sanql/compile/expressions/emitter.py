@@ -79,10 +79,14 @@ class Emitter:
     """
 
     def __init__(
-        self, leaf: Callable[[Expr], str], raw: Callable[[ColumnRef], str] | None = None
+        self,
+        leaf: Callable[[Expr], str],
+        raw: Callable[[ColumnRef], str] | None = None,
+        length_max: int = SQL_LENGTH_MAX,
     ) -> None:
         """Write leaves with `leaf`; `raw`, where given, reads a column without its bounds."""
         self._leaf = leaf
+        self.length_max = length_max
         self._raw = raw
         self._within_call = False
         self.parameters: list[object] = []
@@ -117,7 +121,7 @@ class Emitter:
                     return hidden(text, expression.facts) if around and _bare(expression) else text
         finally:
             self._within_call = around
-        if len(text) > SQL_LENGTH_MAX:
+        if len(text) > self.length_max:
             raise Refused(
                 "query_too_complex",
                 "an expression of this question becomes too long for the engine",

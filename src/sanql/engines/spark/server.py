@@ -20,11 +20,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sanql.engines.spark.session import is_stopped, session_on
+from sanql.engines.spark.session import is_stopped, session_on, slots
 from sanql.entropy import OsEntropy
 from sanql.kernel import ChannelClosed, ChannelLost, Serve, Statement, stamp
 from sanql.kernel.buckets import (
     FRAME,
+    PARTS,
+    AddTask,
     Assignment,
     BucketLayout,
     BucketProcess,
@@ -45,6 +47,7 @@ _SECONDS_AT_MOST = 86_400.0
 _BUCKETS_PER_TASK = (
     16  # at most, so that what one machine loses is little; each task costs 0.2 s besides
 )
+_BUCKETS_MERGED_AT_ONCE = 64  # parts of more are added up in two steps, and groups may be many
 _PLACE_BYTES = 4
 
 
@@ -99,7 +102,9 @@ class SparkServer:
             for frame in self._public_process().ask(statement, deadline):
                 take(_rows(frame))
             return
-        frames = self._job(self._question(statement, deadline), deadline, meanwhile)
+        question = self._question(statement, deadline)
+        adds = bool(statement.partial.several) and not statement.greedy
+        frames = self._job(question, deadline, meanwhile, adds=adds)
         for frame in frames:
             if time.monotonic() > deadline:
                 raise ChannelLost
@@ -162,7 +167,12 @@ class SparkServer:
         return self._public
 
     def _job(
-        self, question: bytes, deadline: float, meanwhile: Callable[[], object] | None
+        self,
+        question: bytes,
+        deadline: float,
+        meanwhile: Callable[[], object] | None,
+        *,
+        adds: bool,
     ) -> list[bytes]:
         """Return the frames of a result; what the cluster says of a failure ends here."""
         done = threading.Event()
@@ -171,7 +181,7 @@ class SparkServer:
 
         def compute() -> None:
             try:
-                found.extend(self._collected(question))
+                found.extend(self._collected(question, adds=adds))
             except BaseException:
                 failed.append(True)
             finally:
@@ -194,12 +204,19 @@ class SparkServer:
             raise ChannelLost
         return found
 
-    def _collected(self, question: bytes) -> list[bytes]:
+    def _collected(self, question: bytes, *, adds: bool) -> list[bytes]:
+        """Return the frames of a result; parts of many buckets that may be added are, in two steps."""
         assert self._session is not None and self._layout is not None  # noqa: S101  (it is ready)
         session, buckets = self._session, self._layout.buckets
         session.addTag(self._tag)  # of this thread
-        tasks = min(buckets, max(_slots(session), -(-buckets // _BUCKETS_PER_TASK)))
-        parts = session.range(0, buckets, 1, tasks).mapInArrow(PartTask(question), FRAME)
+        tasks = min(buckets, max(slots(session), -(-buckets // _BUCKETS_PER_TASK)))
+        parts = session.range(0, buckets, 1, tasks).mapInArrow(PartTask(question), PARTS)
+        if buckets > _BUCKETS_MERGED_AT_ONCE and adds:
+            # where a part goes is said by its bucket: one that is computed again goes where it went
+            some = math.isqrt(buckets)
+            placed = parts.selectExpr("bucket", "frame", f"bucket % {some} AS place")
+            together = placed.repartitionById(some, "place").select("frame")
+            parts = together.mapInArrow(AddTask(question), FRAME)
         merged = parts.repartition(1).mapInArrow(MergeTask(question), FRAME)
         return [bytes(row[0]) for row in merged.collect()]
 
@@ -207,14 +224,6 @@ class SparkServer:
         if self._session is not None:
             with suppress(Exception):
                 self._session.interruptTag(self._tag)
-
-
-def _slots(session: SparkSession) -> int:
-    """Return how many tasks the cluster may run at once, as far as it says."""
-    try:
-        return max(1, int(session.sparkContext.defaultParallelism))
-    except Exception:  # a remote session keeps that to itself
-        return 16
 
 
 def _left(deadline: float) -> float:

@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 import warnings
-import zipfile
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,6 +108,14 @@ def is_stopped(session: SparkSession) -> bool:
         return True
 
 
+def slots(session: SparkSession) -> int:
+    """Return how many tasks the cluster may run at once, as far as it says."""
+    try:
+        return max(1, int(session.sparkContext.defaultParallelism))
+    except Exception:  # a remote session keeps that to itself
+        return 16
+
+
 def _start(master: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remote = master.startswith("sc://")
@@ -163,6 +170,8 @@ def _ship(session: SparkSession, archive: Path) -> None:
 
 def kernel_archive() -> Path:
     """Return a new archive of the kernel's modules, which is all of San that executors need."""
+    import zipfile  # where there is no cluster, nobody waits for it
+
     handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=".zip")
     with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         archive.writestr("sanql/__init__.py", "")

@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from sanql.kernel.arrow_values import split_batch
 from sanql.kernel.lockdown import quote_name
-from sanql.kernel.run import pieces
+from sanql.kernel.run import PIECE_BYTES, pieces
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,6 +28,10 @@ AS_THEY_ARE = frozenset(
 
 _TYPES = b"sanql.types"
 _BATCH_ROWS = 1 << 10
+_BATCH_ROWS_BY_PLACE = 1 << 12
+
+Placed = tuple[int, "pyarrow.Table"]
+"""Some rows, and the place that they all go to."""
 
 
 def carried(types: Mapping[str, str]) -> str:
@@ -53,6 +58,51 @@ def carried_rows(rows: duckdb.DuckDBPyRelation) -> Iterator[pyarrow.Table]:
     for piece in pieces(batches):
         yield piece.replace_schema_metadata({_TYPES: json.dumps(types).encode()})
     batches.close()
+
+
+def carried_by_place(rows: duckdb.DuckDBPyRelation) -> Iterator[Placed]:
+    """Yield rows in pieces of about a megabyte, those of a place together.
+
+    The last column says which place that is, and is not carried.
+    """
+    *names, place = rows.columns
+    types = dict(zip(names, map(str, rows.types), strict=False))
+    last = quote_name(place)
+    batches = (
+        rows.project(f"{carried(types)}, {last}").order(last).to_arrow_reader(_BATCH_ROWS_BY_PLACE)
+    )
+    noted = {_TYPES: json.dumps(types).encode()}
+    waiting: list[pyarrow.RecordBatch] = []
+    current = size = 0
+    for found, piece in _runs(batches):
+        if waiting and (found != current or size >= PIECE_BYTES):
+            yield current, _table(waiting, noted)
+            waiting, size = [], 0
+        current = found
+        waiting.append(piece)
+        size += piece.nbytes
+    if waiting:
+        yield current, _table(waiting, noted)
+    batches.close()
+
+
+def _runs(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[tuple[int, pyarrow.RecordBatch]]:
+    """Yield rows that follow each other and go to one place, without its column."""
+    from pyarrow import compute
+
+    for batch in batches:
+        runs, start = compute.run_end_encode(batch.column(batch.num_columns - 1)), 0
+        rows = batch.select(range(batch.num_columns - 1))
+        for place, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            for piece in split_batch(rows.slice(start, end - start), PIECE_BYTES):
+                yield place, piece
+            start = end
+
+
+def _table(batches: list[pyarrow.RecordBatch], noted: dict[bytes, bytes]) -> pyarrow.Table:
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches).replace_schema_metadata(noted)
 
 
 def receive_rows(

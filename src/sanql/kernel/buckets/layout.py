@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from sanql.kernel.buckets.carried import restored
+from sanql.kernel.buckets.encryption import LayoutKey
 from sanql.kernel.files import identify
 from sanql.kernel.lockdown import CATALOG, literal, quote_name
 from sanql.kernel.messages import FileIdentity
 
 MANIFEST = "manifest.json"
-FORMAT = 1
-_READ_BYTES = 1 << 20
+FORMAT = 2
+_ROWS_MOST = (1 << 63) - 1
 
 
 class NotAsWritten(Exception):
@@ -37,45 +38,72 @@ class BucketFile:
 
 
 @dataclass(frozen=True)
+class SpreadSegment:
+    """Rows of a table that are spread into files of their own: the folder of these, and a condition."""
+
+    folder: str
+    condition: str
+
+
+@dataclass(frozen=True)
 class SpreadTable:
-    """A table that is to be spread: its columns, and where it has one, that of the bucket."""
+    """A table that is to be spread: its columns, segments, and where it has one, the bucket's column."""
 
     name: str
     public: bool
     types: Mapping[str, str]
+    segments: tuple[SpreadSegment, ...]
     bucket: str | None = None
 
 
 @dataclass(frozen=True)
 class BucketedTable:
-    """A table of a layout: one file for each bucket, or one file in all where it is public."""
+    """A table of a layout: files for each bucket, one of each segment, or for all where it is public."""
 
     name: str
     public: bool
     types: Mapping[str, str]
-    files: tuple[BucketFile, ...]
+    buckets: tuple[tuple[BucketFile, ...], ...]
 
-    def view(self, folder: Path, bucket: int) -> str:
-        """Return the statement by which questions find the rows of a bucket under the table's name."""
-        path = literal(str(folder / self.file(bucket).path))
+    def view(self, folder: Path, bucket: int, *, encrypted: bool = False) -> str:
+        """Return the statement by which questions find the rows of a bucket under the table's name.
+
+        Where they are encrypted, it is one file, whose key has its name. The engine cannot decrypt while
+        it looks for what a condition lets it skip; none passes a limit, and no row is beyond that.
+        """
+        paths = ", ".join(literal(str(folder / file.path)) for file in self.files(bucket))
         shown = f"{quote_name(CATALOG)}.main.{quote_name(self.name)}"
-        rows = f"SELECT {restored(self.types)} FROM read_parquet({path}, hive_partitioning = false)"  # noqa: S608
-        return f"CREATE OR REPLACE VIEW {shown} AS {rows}"
+        key = literal(self.files(bucket)[0].path)
+        how = f", encryption_config = {{footer_key: {key}}}" if encrypted else ""
+        rows = f"read_parquet([{paths}], hive_partitioning = false{how})"
+        rows += f" LIMIT {_ROWS_MOST}" if encrypted else ""
+        return f"CREATE OR REPLACE VIEW {shown} AS SELECT {restored(self.types)} FROM {rows}"  # noqa: S608
 
-    def file(self, bucket: int) -> BucketFile:
-        """Return the file in which the rows of a bucket are."""
-        return self.files[0 if self.public else bucket]
+    def files(self, bucket: int) -> tuple[BucketFile, ...]:
+        """Return the files in which the rows of a bucket are."""
+        return self.buckets[0 if self.public else bucket]
 
 
 @dataclass(frozen=True)
 class BucketLayout:
-    """A layout as its manifest has it; `made_of` names the data, and the policy's terms that shape it."""
+    """A layout as its manifest has it; `made_of` names the data, and the policy's terms that shape it.
+
+    Where it is encrypted, `salt` and `mark` are those of its key, and `seal` says that whoever had it
+    wrote all of this.
+    """
 
     made_of: str
     buckets: int
     tables: tuple[BucketedTable, ...]
     attached: tuple[str, ...]
     stamps: Mapping[str, str]
+    salt: str = ""
+    mark: str = ""
+    seal: str = ""
+
+    def sealed(self, key: LayoutKey) -> Self:
+        """Return it with the seal of its key."""
+        return replace(self, seal=key.seal(_written(asdict(replace(self, seal="")))))
 
     def to_json(self) -> str:
         """Return it as the manifest has it, with a hash of itself."""
@@ -94,7 +122,9 @@ class BucketLayout:
                     str(table["name"]),
                     bool(table["public"]),
                     {str(name): str(kind) for name, kind in table["types"].items()},
-                    tuple(BucketFile(**file) for file in table["files"]),
+                    tuple(
+                        tuple(BucketFile(**file) for file in files) for files in table["buckets"]
+                    ),
                 )
                 for table in content["tables"]
             ]
@@ -104,17 +134,23 @@ class BucketLayout:
                 tuple(tables),
                 tuple(map(str, content["attached"])),
                 {str(name): str(stamp) for name, stamp in content["stamps"].items()},
+                str(content["salt"]),
+                str(content["mark"]),
+                str(content.get("seal", "")),
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise NotAsWritten from None
-        if any(len(t.files) != (1 if t.public else layout.buckets) for t in layout.tables):
+        if any(
+            len(t.buckets) != (1 if t.public else layout.buckets) or not all(t.buckets)
+            for t in layout.tables
+        ):
             raise NotAsWritten
         return layout
 
     def public_only(self) -> BucketLayout:
         """Return the layout without what is about anybody."""
         public = tuple(table for table in self.tables if table.public)
-        return BucketLayout(self.made_of, self.buckets, public, (), self.stamps)
+        return replace(self, tables=public, attached=())
 
 
 def read_layout(folder: Path) -> BucketLayout:
@@ -148,9 +184,12 @@ def hash_file(path: Path) -> str:
 
 def files_of(layout: BucketLayout, bucket: int) -> Iterator[BucketFile]:
     """Yield the files that a question over one bucket may read."""
-    return (table.file(bucket) for table in layout.tables)
+    return (file for table in layout.tables for file in table.files(bucket))
 
 
 def _hash_of(content: Mapping[str, object]) -> str:
-    written = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(written.encode()).hexdigest()
+    return hashlib.sha256(_written(content).encode()).hexdigest()
+
+
+def _written(content: Mapping[str, object]) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -6,18 +6,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sanql.kernel.buckets.encryption import LayoutKey
 from sanql.kernel.buckets.layout import BucketLayout, SpreadTable
-from sanql.kernel.messages import Statement
+from sanql.kernel.messages import CopiedTable, Stamp, Statement, TableFiles
 
 
 @dataclass(frozen=True)
 class OpenBuckets:
-    """Be ready to read the buckets of a layout, with no more than this memory and these threads."""
+    """Be ready to read the buckets of a layout, with no more than this memory and these threads.
+
+    With a `key` they are encrypted, and nothing is spilled.
+    """
 
     folder: Path
     layout: BucketLayout
     memory_bytes: int
     threads: int = 1
+    key: LayoutKey | None = None
+
+
+@dataclass(frozen=True)
+class WriteEncrypted:
+    """Write tables of files into encrypted buckets of a folder; `known` files of it are there already.
+
+    The files are those of the `stamp`, or what is read of them is not told of.
+    """
+
+    files: tuple[TableFiles, ...]
+    tables: tuple[CopiedTable, ...]
+    public: frozenset[str]
+    folder: Path
+    bucket_secret: int
+    memory_bytes: int
+    key: LayoutKey
+    known: Mapping[str, tuple[int, str]]
+    stamp: Stamp
 
 
 @dataclass(frozen=True)
@@ -64,4 +87,12 @@ class MergeParts:
     given: tuple[Given, ...]
 
 
-BucketRequest = FinishPublic | ComputePart | MergeParts | Statement
+@dataclass(frozen=True)
+class AddParts:
+    """Make one part of the cells of several, which follow as the parts of `MergeParts` do."""
+
+    statement: Statement
+
+
+BucketRequest = FinishPublic | ComputePart | AddParts | MergeParts | Statement
+BucketTask = OpenBuckets | Spread | WriteEncrypted

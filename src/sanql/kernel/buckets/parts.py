@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sanql.kernel.buckets.carried import carried_rows, receive_rows
-from sanql.kernel.messages import GreedyCount, PublicTable, Statement
+from sanql.kernel.lockdown import quote_name
+from sanql.kernel.messages import GreedyCount, PouredSum, PublicTable, Statement
 from sanql.kernel.run import ready, result
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ Numbered = tuple[int, "pyarrow.Table"]
 
 
 def public_rows(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> Iterator[Numbered]:
-    """Yield the rows of the public tables of a statement."""
-    for place, table in enumerate(statement.public):
-        yield from _rows(cursor, place, Statement(table.sql, table.parameters))
+    """Yield the rows of the public tables of a statement, of which some may read those before them."""
+    with ready(cursor, Statement("SELECT 1", public=statement.public)):
+        for place, table in enumerate(statement.public):
+            made = f"SELECT * FROM temp.main.{quote_name(table.name)}"  # noqa: S608
+            yield from _rows(cursor, place, Statement(made))
 
 
 def part_rows(
@@ -47,6 +50,16 @@ def part_rows(
 def relations(statement: Statement) -> int:
     """Return how many relations a statement adds up over units."""
     return len(_summed(statement))
+
+
+def several_rows(
+    cursor: duckdb.DuckDBPyConnection, statement: Statement, parts: Iterable[Numbered]
+) -> Iterator[Numbered]:
+    """Yield the cells of several parts as those of one part: sums of whole numbers, in any order."""
+    assert statement.partial is not None  # noqa: S101  (it is of parts)
+    name = statement.partial.name
+    receive_rows(cursor, name, (rows for _, rows in parts))
+    yield from _rows(cursor, 0, Statement(statement.partial.several))
 
 
 def merged_rows(
@@ -94,8 +107,8 @@ def _found(name: str, arrived: str) -> PublicTable:
     return PublicTable(name, f"SELECT * FROM temp.main.{arrived}", ())  # noqa: S608
 
 
-def _over(count: GreedyCount, place: int) -> GreedyCount:
-    """Return a greedy count over all parts; no unit is in two of them, so no pair is held twice."""
+def _over(count: GreedyCount | PouredSum, place: int) -> GreedyCount | PouredSum:
+    """Return what is counted over all parts; no unit is in two of them, so no pair is held twice."""
     return replace(count, held=f"SELECT * FROM temp.main.{_name(place)}", parameters=())  # noqa: S608
 
 

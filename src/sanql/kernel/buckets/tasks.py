@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from sanql.kernel.buckets.messages import ComputePart, Given, MergeParts, OpenBuckets
+from sanql.kernel.buckets.messages import AddParts, ComputePart, Given, MergeParts, OpenBuckets
 from sanql.kernel.buckets.process import BucketProcess
 from sanql.kernel.buckets.versions import Versions, own_versions
 from sanql.kernel.channel import ChannelLost
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FRAME = "frame BINARY"
 """The columns of what tasks give away: opaque, so that nobody on the way looks at a value."""
+PARTS = f"bucket INT, {FRAME}"
+"""The columns of parts: of which bucket they are, and what its units add."""
 
 
 class TaskFailed(Exception):
@@ -66,7 +68,20 @@ class PartTask:
         for batch in batches:
             for bucket in batch.column(0).to_pylist():
                 part = ComputePart(question.statement, bucket, question.given)
-                yield from map(_batch, _asked(question, part, ()))
+                for frame in _asked(question, part, ()):
+                    yield _batch(frame, bucket)
+
+
+@dataclass(frozen=True, repr=False)
+class AddTask:
+    """Makes one part of the parts of several buckets, where nothing is counted greedily."""
+
+    question: bytes
+
+    def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the frames of the one part."""
+        question = _unpacked(self.question)
+        yield from map(_batch, _asked(question, AddParts(question.statement), _frames(batches)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +93,8 @@ class MergeTask:
     def __call__(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         """Yield the frames of the result."""
         question = _unpacked(self.question)
-        parts = (bytes(frame) for batch in batches for frame in batch.column(0).to_pylist())
         merge = MergeParts(question.statement, question.given)
-        yield from map(_batch, _asked(question, merge, parts))
+        yield from map(_batch, _asked(question, merge, _frames(batches)))
 
 
 class VersionTask:
@@ -100,7 +114,7 @@ def _unpacked(packed: bytes) -> Assignment:
 
 
 def _asked(
-    question: Assignment, request: ComputePart | MergeParts, parts: Iterable[bytes]
+    question: Assignment, request: ComputePart | AddParts | MergeParts, parts: Iterable[bytes]
 ) -> Iterator[bytes]:
     """Yield the frames of a reply; a process that failed is not asked again."""
     deadline = time.monotonic() + question.seconds_max
@@ -143,7 +157,15 @@ def _started(opened: OpenBuckets) -> BucketProcess:
     raise TaskFailed
 
 
-def _batch(frame: bytes) -> pyarrow.RecordBatch:
+def _frames(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[bytes]:
+    """Yield frames, which are in the last column."""
+    for batch in batches:
+        yield from map(bytes, batch.column(batch.num_columns - 1).to_pylist())
+
+
+def _batch(frame: bytes, bucket: int | None = None) -> pyarrow.RecordBatch:
     import pyarrow
 
-    return pyarrow.RecordBatch.from_pydict({"frame": pyarrow.array([frame], pyarrow.binary())})
+    columns = {} if bucket is None else {"bucket": pyarrow.array([bucket], pyarrow.int32())}
+    columns["frame"] = pyarrow.array([frame], pyarrow.binary())
+    return pyarrow.RecordBatch.from_pydict(columns)

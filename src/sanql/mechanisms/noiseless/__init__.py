@@ -14,6 +14,8 @@ floats, what is answered is certified.
     sums, counts   classes for SUM, AVG, COUNT            answers   the questions
     truncation     closed forms for histograms            histograms, sampled_sizes, sampled_cells
     map_estimators, map_enumeration, stable, local_sensitivity
+    noisy_map      a MAP estimate with noise, compared
+    verdicts       modes, medians, share tests, MAP estimates     multiplicative  their ties, exactly
 """
 
 from sanql.mechanisms.noiseless.answers import (
@@ -37,6 +39,7 @@ from sanql.mechanisms.noiseless.histograms import (
 )
 from sanql.mechanisms.noiseless.local_sensitivity import LikelyGood
 from sanql.mechanisms.noiseless.map_estimators import MapAdversary
+from sanql.mechanisms.noiseless.noisy_map import NoisyMap, records_for, wrong_at
 from sanql.mechanisms.noiseless.numbers import RECORDS_MAX, SMALLEST, checked_delta, exact
 from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, discard_prior
 from sanql.mechanisms.noiseless.stable import StableFunction
@@ -50,9 +53,18 @@ from sanql.mechanisms.noiseless.sums import (
     lattice_sum,
     partial_sum,
 )
+from sanql.mechanisms.noiseless.verdicts import (
+    MAP,
+    Verdict,
+    VerdictAdversary,
+    lower_median,
+    mode,
+    share_test,
+)
 
 __all__ = [
     "DDP",
+    "MAP",
     "NOISELESS",
     "POINTS_MAX",
     "RECORDS_MAX",
@@ -68,12 +80,15 @@ __all__ = [
     "LikelyGood",
     "MapAdversary",
     "NoiselessCertificate",
+    "NoisyMap",
     "Part",
     "PoissonPrior",
     "SamplingPrior",
     "SizePrior",
     "StableFunction",
     "SumAdversary",
+    "Verdict",
+    "VerdictAdversary",
     "checked_delta",
     "continuous_sum",
     "delta_at",
@@ -83,8 +98,13 @@ __all__ = [
     "heterogeneous_sum",
     "known_max",
     "lattice_sum",
+    "lower_median",
+    "mode",
     "others_enough",
     "others_min",
     "partial_sum",
+    "records_for",
+    "share_test",
     "threshold_min",
+    "wrong_at",
 ]

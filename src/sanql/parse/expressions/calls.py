@@ -169,6 +169,14 @@ def _nvl2(node: exp.Expression, args: list[Expr]) -> Expr:
     return applied(node, "case", call("is_null", args[0]), args[2], args[1])
 
 
+def _div0(node: exp.Expression, args: list[Expr]) -> Expr:
+    """Return x / y, and 0 where y is 0 and x is there."""
+    value, divisor = args
+    none = applied(node, "multiply", value, integer_literal(0))
+    none = applied(node, "multiply", none, divisor)  # NULL where either is
+    return applied(node, "coalesce", applied(node, "divide", value, divisor), none)
+
+
 def _log(node: exp.Expression, arguments: list[exp.Expression], bind: Bind) -> Expr:
     if len(arguments) not in (1, 2):
         raise wrong_number(node, "LOG(base, x) or LOG(x)")
@@ -200,6 +208,7 @@ WRITTEN_OUT: dict[str, Build] = {
     "NULLIFZERO": _exactly(
         1, "NULLIFZERO(x)", lambda node, args: applied(node, "nullif", args[0], integer_literal(0))
     ),
+    "DIV0": _exactly(2, "DIV0(x, y)", _div0),
     "SQUARE": _exactly(
         1, "SQUARE(x)", lambda node, args: applied(node, "power", args[0], integer_literal(2))
     ),

@@ -166,6 +166,10 @@ NAMED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(["NOW", "GETDATE", "SYSDATE", "TRANSACTION_TIMESTAMP"], _MOMENT),
     **dict.fromkeys(["JACCARD", "HAMMING", "MISMATCHES", "DAMERAU_LEVENSHTEIN"], _LIKENESS),
     "HASH": (HASHED, "group by the value itself"),
+    "HISTOGRAM": (
+        "a cell of an answer holds one value",
+        "write SELECT x, COUNT(*) … GROUP BY x, or GROUP BY WIDTH_BUCKET(x, low, high, n)",
+    ),
     "AGE": (
         "an interval is no number",
         "write DATE_SUB('year', earlier, later) or YEAR(AGE(e, d))",

@@ -89,6 +89,7 @@ def split(select: exp.Select, visible: Visible) -> tuple[exp.Select, exp.Select]
         qualify.set("this", _without(qualify.this, aliases, visible))
     for name in ("expressions", "where", "qualify", "order"):
         _read_groups(outer.args.get(name), keys, measures, aliases if name == "order" else {})
+    _keep_ungrouped(outer, visible)
     inner = exp.Select()
     set_clauses(inner, select, *_INSIDE)
     group = select.args.get("group")
@@ -112,6 +113,13 @@ def set_clauses(select: exp.Expr, like: exp.Expr, *clauses: str) -> None:
         value = like.args.get(name)
         if value:
             select.set(name, [v.copy() for v in value] if isinstance(value, list) else value.copy())
+
+
+def _keep_ungrouped(outer: exp.Select, visible: Visible) -> None:
+    """Let columns of FROM that are no keys stay what they are: none is a name that SELECT gives."""
+    for part in own_parts(outer, "expressions"):
+        if isinstance(part, exp.Column) and not part.args.get("table") and visible(part):
+            part.set("table", exp.to_identifier(GROUPS))
 
 
 def _is_outside(having: exp.Expr) -> bool:

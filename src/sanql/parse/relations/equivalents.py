@@ -1,4 +1,4 @@
-"""SEMI and ANTI joins, and comparisons with ANY and ALL of a subquery, as the conditions that they are.
+"""SEMI and ANTI joins, comparisons with ANY and ALL, and steps of a range, as the conditions they are.
 
 Each is rewritten on the tree as EXISTS or IN, which the binder reads, and refuses, like one that was
 typed: a row is kept or not by rows of its own unit, or by public ones.
@@ -7,17 +7,20 @@ typed: a row is kept or not by rows of its own unit, or by public ones.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.text.places import place_of
+from sanql.question import number_literal
 
 KINDS = ("SEMI", "ANTI")
 PRESERVING = ("RIGHT", "FULL")
 
 
-REPLACED = (exp.Any, exp.All, exp.Join)
+REPLACED = (exp.Any, exp.All, exp.Join, exp.RangeBucket)
+STEPS_MAX = 100
 
 
 def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp.Select:
@@ -28,8 +31,12 @@ def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp
             kind = str(node.args.get("kind") or "").upper()
             if kind in KINDS and not node.args.get("side") and isinstance(around, exp.Select):
                 _as_condition(around, node)
+        elif isinstance(node, exp.RangeBucket):
+            _steps(node)
         elif isinstance(around, exp.EQ | exp.NEQ):
             _compared_with_any(around)
+        elif isinstance(around, exp.Like | exp.ILike):
+            _like_any(around, node)
     return select
 
 
@@ -53,6 +60,53 @@ def _compared_with_any(node: exp.Binary) -> None:
         return  # refused by name where it is bound
     member.meta.update(node.meta)
     node.replace(member if equal else exp.Not(this=member))
+
+
+def _like_any(like: exp.Expression, listed: exp.Expression) -> None:
+    """Replace x LIKE ANY ('a%', 'b%') by patterns with OR between them, and ALL by AND.
+
+    Of NOT LIKE ANY databases think differently, and it is refused by name.
+    """
+    inner = listed.this
+    patterns = inner.expressions if isinstance(inner, exp.Tuple | exp.Array) else [inner.unnest()]
+    if like.args.get("negate") or not patterns or isinstance(inner.unnest(), exp.Query):
+        return
+    tests = [type(like)(this=like.this.copy(), expression=each.copy()) for each in patterns]
+    for test in tests:
+        test.meta.update(like.meta)
+    joined = exp.or_ if isinstance(listed, exp.Any) else exp.and_
+    like.replace(exp.paren(joined(*tests, copy=False)))
+
+
+def _steps(node: exp.RangeBucket) -> None:
+    """Replace RANGE_BUCKET(x, [1, 5]), how many of ascending numbers are no larger than x, by CASE."""
+    value, listed = node.this, node.expression
+    ends = listed.expressions if isinstance(listed, exp.Array) else []
+    numbers = [_number(end) for end in ends]
+    known = [number for number in numbers if number is not None]
+    if len(known) != len(ends) or not 0 < len(ends) <= STEPS_MAX or known != sorted(known):
+        return  # refused by name where it is bound
+    there = exp.Is(this=value.copy(), expression=exp.Null())
+    steps = [exp.If(this=there, true=exp.Null())]
+    steps += [
+        exp.If(
+            this=exp.LT(this=value.copy(), expression=end.copy()), true=exp.Literal.number(place)
+        )
+        for place, end in enumerate(ends)
+    ]
+    made = exp.Case(ifs=steps, default=exp.Literal.number(len(ends)))
+    made.meta.update(node.meta)
+    node.replace(made)
+
+
+def _number(node: exp.Expression) -> Fraction | None:
+    if isinstance(node, exp.Neg):
+        inner = _number(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal) or node.args.get("is_string"):
+        return None
+    value = number_literal(str(node.this)).value
+    return Fraction(value) if isinstance(value, int | Fraction) else None
 
 
 def _as_condition(select: exp.Select, join: exp.Join) -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.relations.frames import STEPS_MAX, frame_of, refused_frame
 from sanql.question import BIGINT_RANGE, Expr, Facts, Literal, Type
 
 if TYPE_CHECKING:
     from sanql.parse.expressions.binder import Binder
 
-STEPS_MAX = 1_000_000
 SHARE = Facts(Type.REAL, Fraction(0), Fraction(1), nullable=False)
 _SHARES: dict[type[exp.Expression], str] = {
     exp.PercentRank: "percent_rank",
@@ -70,43 +70,13 @@ def bind_public_function(
     return None
 
 
-def frame_of(node: exp.Window, *, ordered: bool) -> str:
-    """Return a frame as SQL: ROWS or RANGE between two places, which are constants."""
-    spec = node.args.get("spec")
-    if spec is None:
-        return ""
-    kind = str(spec.args.get("kind") or "RANGE").upper()
-    extra = {name for name, value in spec.args.items() if value} - {
-        "kind", "start", "start_side", "end", "end_side",
-    }  # fmt: skip
-    if kind not in ("ROWS", "RANGE", "GROUPS") or extra:
-        raise _frame()
-    start = _end(spec.args.get("start"), spec.args.get("start_side"), kind)
-    end = _end(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), kind)
-    if not ordered and kind != "ROWS" and "UNBOUNDED" not in start:
-        raise _frame()
-    return f"{kind} BETWEEN {start} AND {end}"
-
-
-def _end(place: object, side: object, kind: str) -> str:
-    if isinstance(place, str) and place.upper() in ("CURRENT ROW", "UNBOUNDED"):
-        if place.upper() == "CURRENT ROW":
-            return "CURRENT ROW"
-        if str(side).upper() in ("PRECEDING", "FOLLOWING"):
-            return f"UNBOUNDED {str(side).upper()}"
-    if isinstance(place, exp.Literal) and not place.args.get("is_string") and kind != "RANGE":
-        text = str(place.this)
-        if text.isdecimal() and int(text) <= STEPS_MAX and side in ("PRECEDING", "FOLLOWING"):
-            return f"{int(text)} {side}"
-    raise _frame()
-
-
-def _frame() -> Refused:
-    return Refused(
-        "window_frame",
-        "a frame runs between constant places: UNBOUNDED, CURRENT ROW, or a number of rows",
-        "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, say",
-    )
+def frame_of_public(node: exp.Window, *, ordered: bool) -> str:
+    """Return a frame over public rows, or nothing: without an order all rows are equal to each other."""
+    frame = frame_of(node)
+    counted = frame.startswith("ROWS") or "BETWEEN UNBOUNDED" in frame
+    if frame and not ordered and not counted:
+        raise refused_frame()
+    return frame
 
 
 def _check_ordered(name: str, ordered: bool) -> None:

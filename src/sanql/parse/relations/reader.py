@@ -14,7 +14,9 @@ from sanql.errors import Refused
 from sanql.parse.expressions.binder import Binder
 from sanql.parse.relations import asking, subqueries, windows
 from sanql.parse.relations.joins import bind_join
+from sanql.parse.relations.kinds import KindsRead
 from sanql.parse.relations.listed_rows import listed_rows
+from sanql.parse.relations.names_before import write_out_names_before
 from sanql.parse.relations.scope import COMPARED_MAX, Item, Scope, derived_item, table_item
 from sanql.parse.relations.units import by_row, rows_limit
 from sanql.parse.text.places import at
@@ -93,6 +95,7 @@ class Reader:
         self._slots = count()
         self._expressions = count(1)
         self._unread: dict[int, exp.Expression] = {}
+        self._kinds = KindsRead()
 
     def scope(self, select: exp.Select, around: Scope | None) -> Scope:
         """Return the scope of a SELECT: what its FROM, with its joins, makes visible."""
@@ -120,6 +123,7 @@ class Reader:
             self._show(inner, scope)
             relation = Join(JoinKind.INNER, relation, joined, None) if relation else joined
         scope.source = relation
+        write_out_names_before(select, scope.has)
         return scope
 
     @property
@@ -218,6 +222,7 @@ class Reader:
             raise Refused(
                 "clause_unsupported", "column aliases on a table", "use the column's name"
             )
+        self._kinds.read(table)
         slot = self._slot()
         item = table_item(table, str(node.alias) or table.name, slot, self.tables)
         scope.items.append(item)

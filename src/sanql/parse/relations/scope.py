@@ -168,6 +168,15 @@ class Scope:
         except Refused as refused:
             raise located(refused, node) from None
 
+    def has(self, node: exp.Column) -> bool:
+        """Return whether a name by itself is a column, here or around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.find(None, str(node.name)) is not None:
+                return True
+            scope = scope.around
+        return False
+
     def find(self, prefix: str | None, name: str) -> Visible | None:
         """Return the column of this name here, or None; one that several items have is refused."""
         if prefix is None and name.lower() in self.merged:

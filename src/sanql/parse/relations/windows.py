@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from sanql.errors import Refused
 from sanql.parse.expressions.refusals import typed_name, unknown_construct
-from sanql.parse.relations.public_windows import bind_public_function, frame_of
+from sanql.parse.relations.frames import STEPS_MAX, frame_of, refused_frame
+from sanql.parse.relations.public_windows import bind_public_function, frame_of_public
 from sanql.parse.statistics.unit_aggregates import UNIT_AGGREGATES, bind_unit_aggregate
 from sanql.parse.text.places import place_of
 from sanql.question import BIGINT_RANGE, Expr, Facts, Literal, Ordering, Type, Window, is_private
@@ -31,7 +32,6 @@ PICKS: dict[type[exp.Expression], str] = {
 }
 
 ARGUMENTS = frozenset(["this", "offset", "default", "big_int"])
-OFFSET_MAX = 1_000_000
 PLACE = Facts(Type.INTEGER, Fraction(1), BIGINT_RANGE[1], nullable=False, grid=Fraction(1))
 
 
@@ -64,10 +64,10 @@ def bind_window(
     order = node.args.get("order")
     orderings = tuple(_ordering(item, binder) for item in order.expressions) if order else ()
     if is_private(source):
-        frame = _frame(node, bool(orderings))
+        frame = _frame_within_units(node, bool(orderings))
         function, args, facts = _function(node.this, binder, bool(orderings), limit)
     else:
-        frame = frame_of(node, ordered=bool(orderings))
+        frame = frame_of_public(node, ordered=bool(orderings))
         bound = bind_public_function(node.this, binder, bool(orderings))
         function, args, facts = bound or _function(node.this, binder, bool(orderings), limit)
     return Window(function, args, tuple(partition), orderings, source, facts, frame)
@@ -96,46 +96,18 @@ def _counts_inside(window: exp.Window) -> bool:
     return any(aggregate is not own for aggregate in window.find_all(exp.AggFunc))
 
 
-def _frame(node: exp.Window, ordered: bool) -> str:
-    """Return a frame in our words, or nothing where there is none: it may be ROWS or GROUPS from a row.
+def _frame_within_units(node: exp.Window, ordered: bool) -> str:
+    """Return the frame of a window over rows of units, or nothing where there is none.
 
     Rows are counted in an order without ties (compile/windows.py); all that are as great as each other
     are one group, whatever order they come in.
     """
-    spec = node.args.get("spec")
-    if spec is None:
-        return ""
-    kind = str(spec.args.get("kind") or "").upper()
-    start = _end(spec.args.get("start"), spec.args.get("start_side"))
-    end = _end(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
-    offsets = any(text[0].isdigit() for text in (start, end) if text)
-    ends = start != "UNBOUNDED FOLLOWING" and end != "UNBOUNDED PRECEDING"
-    known = kind in ("ROWS", "GROUPS") or (kind == "RANGE" and not offsets)
-    applies = isinstance(node.this, (*UNIT_AGGREGATES, exp.FirstValue, exp.LastValue))
-    if spec.args.get("exclude") or not (start and end and ends and known and applies):
-        raise Refused(
-            "window_frame",
-            "this frame of a window is not supported",
-            "frames go with COUNT, SUM, AVG, MIN, MAX, FIRST_VALUE and LAST_VALUE, written as ROWS "
-            "BETWEEN 1 PRECEDING AND CURRENT ROW, with constants, UNBOUNDED or CURRENT ROW",
-        )
-    if not ordered:
+    frame = frame_of(node)
+    if frame and not isinstance(node.this, (*UNIT_AGGREGATES, exp.FirstValue, exp.LastValue)):
+        raise refused_frame()
+    if frame and not ordered:
         raise Refused("window_order", "a frame needs an order", "add ORDER BY to OVER (…)")
-    return f"{kind} BETWEEN {start} AND {end}"
-
-
-def _end(value: object, side: object) -> str:
-    """Return one end of a frame, or nothing where it is not understood."""
-    if value == "CURRENT ROW":
-        return value
-    if side not in ("PRECEDING", "FOLLOWING"):
-        return ""
-    if value == "UNBOUNDED":
-        return f"UNBOUNDED {side}"
-    if not isinstance(value, exp.Literal) or value.args.get("is_string"):
-        return ""
-    number = str(value.this)
-    return f"{int(number)} {side}" if number.isdecimal() and int(number) <= OFFSET_MAX else ""
+    return frame
 
 
 def _ordering(item: exp.Expression, binder: Binder) -> Ordering:  # type: ignore[type-arg]
@@ -184,11 +156,11 @@ def _function(
         if (
             not isinstance(steps, Literal)
             or not isinstance(steps.value, int)
-            or not 0 <= steps.value <= OFFSET_MAX
+            or not 0 <= steps.value <= STEPS_MAX
         ):
             raise Refused(
                 "window_offset",
-                f"the offset must be a constant from 0 to {OFFSET_MAX:,}",
+                f"the offset must be a constant from 0 to {STEPS_MAX:,}",
                 "write LAG(x, 1)",
             )
         args = (value, steps)

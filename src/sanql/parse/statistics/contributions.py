@@ -23,13 +23,18 @@ PER_ROW, PER_GROUP = "contribution_bounds_per_row", "contribution_bounds_per_gro
 CLAMPED = "CLAMPED BETWEEN"
 NAMES = (
     "SUM", "AVG", "COUNT", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP",
-    "STDDEV_SAMP", "PERCENTILE_CONT",
+    "STDDEV_SAMP", "PERCENTILE_CONT", "APPROX_QUANTILES", "APPROX_QUANTILE",
 )  # fmt: skip
 PLAIN: dict[str, Callable[..., exp.Expression]] = {
     name: DuckDBParser.FUNCTIONS[name] for name in NAMES
 }
+OF_TWO = ("PERCENTILE_CONT", "APPROX_QUANTILES", "APPROX_QUANTILE")
 # statistics of which the grammar knows nothing but the name
-OTHER_NAMES = {"MEAN": "AVG"} | {f"ANON_{name}": name for name in NAMES}
+OTHER_NAMES = {
+    "MEAN": "AVG",
+    "APPROX_PERCENTILE": "APPROX_QUANTILE",
+    "PERCENTILE_APPROX": "APPROX_QUANTILE",
+} | {f"ANON_{name}": name for name in NAMES}
 # what of a unit's rows these take is each value by itself, so CLAMPED holds that
 OF_VALUES = frozenset(NAMES) - {"SUM", "AVG", "COUNT"}
 
@@ -62,7 +67,7 @@ def plain(node: exp.Anonymous) -> exp.Expression | None:
     limits = _limits([operand for operand in operands if isinstance(operand, exp.Kwarg)], name)
     if name not in PLAIN or not values:
         return None
-    if name != "PERCENTILE_CONT" and len(values) != 1:
+    if len(values) != 1 and name not in OF_TWO:
         return None
     if PER_ROW in limits:
         if name == "COUNT":

@@ -21,6 +21,9 @@ def respelled(tree: exp.Expression) -> exp.Expression:
     """Return a question in which MEAN(x) is AVG(x), named arguments are what they mean, and functions
     that the grammar does not know are the statistics that they are."""
     for node in list(tree.find_all(exp.Anonymous)):
+        if isinstance(node.parent, exp.Window) and _is_share(node):
+            node.parent.replace(_share(node, node.parent))
+            continue
         known = plain(node) or named(node)
         if known is not None:
             known.meta.update(node.meta)
@@ -28,6 +31,20 @@ def respelled(tree: exp.Expression) -> exp.Expression:
             if "per_group" in known.args:
                 tree.meta[PER_GROUP] = True
     return tree
+
+
+def _is_share(node: exp.Anonymous) -> bool:
+    return str(node.this).upper() == "RATIO_TO_REPORT" and len(node.expressions) == 1
+
+
+def _share(node: exp.Anonymous, window: exp.Window) -> exp.Expression:
+    """Return RATIO_TO_REPORT(x) OVER w as x / SUM(x) OVER w."""
+    (value,) = node.expressions
+    whole = window.copy()
+    whole.set("this", exp.Sum(this=value.copy()))
+    share = exp.Div(this=exp.paren(value.copy()), expression=whole)
+    share.meta.update(window.meta)
+    return exp.paren(share)
 
 
 def canonical_spelling(node: exp.Expression) -> exp.Expression:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from sanql.mechanisms.noiseless import (
     BinomialPrior,
@@ -24,10 +23,9 @@ from sanql.mechanisms.noiseless import (
     PoissonPrior,
     SumAdversary,
 )
+from sanql.policy.exact.cells import Acceptance, Cells
 from sanql.policy.exact.footprint import Footprint
-
-if TYPE_CHECKING:
-    from sanql.policy.model import Value
+from sanql.policy.exact.verdicts import ExactVerdict
 
 
 @dataclass(frozen=True)
@@ -67,35 +65,6 @@ class BinomialSample:
 
 ValueClass = UniformComponent | LatticePart | BinaryColumn
 SampleClass = PoissonSample | BinomialSample
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The base partition: every combination of the listed values of public columns is a cell."""
-
-    columns: tuple[tuple[str, tuple[Value, ...]], ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the partition."""
-        return tuple(name for name, _ in self.columns)
-
-    @property
-    def count(self) -> int:
-        """How many cells there are; without columns the whole table is one."""
-        return math.prod(len(values) for _, values in self.columns)
-
-    def keys(self) -> list[tuple[Value, ...]]:
-        """Return every cell's values, in the order in which the policy lists them."""
-        return list(product(*(values for _, values in self.columns)))
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """The guarantee the owner accepts for one exact release."""
-
-    epsilon: Fraction
-    delta: Fraction
 
 
 @dataclass(frozen=True)
@@ -149,6 +118,11 @@ class ExactValues:
         return SumAdversary(others, share, reach, Lattice(points), self.known_records, belief)
 
     @property
+    def middle(self) -> int:
+        """The value, in grid steps, that a sum's simulator puts in the place of the protected one."""
+        return self.low + (self.high - self.low) // 2
+
+    @property
     def _bounds(self) -> str:
         low, high = self.low * self.grid, self.high * self.grid
         return f"{_shown(low)} to {_shown(high)}"
@@ -190,7 +164,7 @@ class ExactHistogram:
         return HistogramAdversary(threshold, self.prior, self.known_records)
 
 
-Exact = ExactValues | ExactHistogram
+Exact = ExactValues | ExactHistogram | ExactVerdict
 
 
 def _shown(value: Fraction) -> str:

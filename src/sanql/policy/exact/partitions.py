@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sanql.policy.exact.model import Cells
+from sanql.policy.exact.cells import Cells
 from sanql.policy.model import Column, ColumnUnit, ListedDomain, Table
 from sanql.policy.section import Mistake, Section, quote, suggest
 

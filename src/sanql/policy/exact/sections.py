@@ -14,6 +14,7 @@ from itertools import combinations
 
 from sanql.errors import Refused
 from sanql.mechanisms.noiseless import RECORDS_MAX, SMALLEST, threshold_min
+from sanql.policy.exact.cells import Acceptance, Cells
 from sanql.policy.exact.classes import (
     read_class,
     read_grid,
@@ -23,9 +24,7 @@ from sanql.policy.exact.classes import (
 )
 from sanql.policy.exact.footprint import uncovered
 from sanql.policy.exact.model import (
-    Acceptance,
     BinomialSample,
-    Cells,
     Exact,
     ExactHistogram,
     ExactValues,
@@ -33,6 +32,7 @@ from sanql.policy.exact.model import (
     SampleClass,
 )
 from sanql.policy.exact.partitions import read_partition
+from sanql.policy.exact.reading_verdicts import read_verdict
 from sanql.policy.exact.remedies import what_would_pass
 from sanql.policy.keys import KEYS
 from sanql.policy.model import Column, ColumnUnit, RowUnit, Table
@@ -51,6 +51,7 @@ CLASS_KEYS: Mapping[str, tuple[str, ...]] = {
     "uniform-component": ("class", "eta", "alpha", "width", "known_records", "known_columns"),
     "lattice": ("class", "mass", "first", "last", "known_records", "known_columns"),
     "binary": ("class", "beta", "known_records", "known_columns"),
+    "family": ("class", "laws", "names", "weights", "known_records", "known_columns"),
     "poisson": ("class", "known_records"),
     "binomial": ("class", "rate", "known_records"),
 }
@@ -114,15 +115,22 @@ def _read(
             integer_between(0, RECORDS_MAX),
             "write how many records of one cell the adversary may know outright",
         )
-    histogram = kind in SAMPLES
+    histogram, verdict = kind in SAMPLES, kind == "family"
     table = _find_table(section, name, tables, needs_column=not histogram, broken=broken)
     cells = read_partition(section, table)
-    accept = _read_acceptance(section, budget)
+    accept = _read_acceptance(section, budget, verdict=verdict)
+    if verdict and adversary is not None:
+        return read_verdict(section, adversary, name, table, cells, known, accept)
+    for key in ("function", "share"):
+        if key in section.content and kind is not None:
+            section.fault(key, f"{key} goes with a family of laws", 'write class = "family"')
     draft = _Draft(section, name, table, cells, adversary, kind, known, accept)
     return _read_histogram(draft) if histogram else _read_values(draft)
 
 
-def _read_acceptance(section: Section, budget: Budget | None) -> Acceptance | None:
+def _read_acceptance(
+    section: Section, budget: Budget | None, *, verdict: bool
+) -> Acceptance | None:
     remedy = "write accept = { epsilon = …, delta = … }"
     accept = section.section("accept", remedy)
     if accept is None:
@@ -145,7 +153,13 @@ def _read_acceptance(section: Section, budget: Budget | None) -> Acceptance | No
             raise Mistake(f"{quote(written)} is not above 0 and below 1")
         return delta
 
-    epsilon = accept.require("epsilon", parse_epsilon, "accept an epsilon around or below 1")
+    if verdict and "epsilon" in accept.content:
+        accept.fault(
+            "epsilon", "the guarantee of a verdict has epsilon 0, and a delta", "leave epsilon out"
+        )
+    read = accept.read if verdict else accept.require
+    epsilon = read("epsilon", parse_epsilon, "accept an epsilon around or below 1")
+    epsilon = Fraction(0) if verdict else epsilon
     delta = accept.require("delta", parse_delta, "accept a delta such as 1e-9")
     return None if epsilon is None or delta is None else Acceptance(epsilon, delta)
 

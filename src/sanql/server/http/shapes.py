@@ -170,8 +170,10 @@ BUDGET = shaped(
     dataset=TEXT,
     accounts=listed(
         shaped(
+            ("protects",),
             account=TEXT,
             kind={"enum": ["dataset", "analyst", "coalition"]},
+            protects=TEXT,
             budget=_EXACTLY,
             spent_upper=_EXACTLY,
             remaining_lower=_EXACTLY,

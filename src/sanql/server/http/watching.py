@@ -75,7 +75,8 @@ def _samples(dataset: Dataset) -> list[tuple[str, str, Any]]:
         ("sanql_data_version", own, 0 if version is None else version.number),
     ]
     for each in ledger.balances():
-        label = _label(dataset=dataset.name, kind=each.kind, account=each.account)
+        whom = {} if each.protects is None else {"protects": each.protects}
+        label = _label(dataset=dataset.name, kind=each.kind, account=each.account, **whom)
         samples += [
             ("sanql_budget_epsilon", label, number_lower(each.budget.epsilon)),
             ("sanql_budget_delta", label, number_lower(each.budget.delta)),

@@ -36,6 +36,7 @@ OPTIONS = (
     "confidence",
     "max_groups_contributed",
     "max_rows_contributed",
+    "units_guessed",
     "even_if_empty",
     "exact",
 )

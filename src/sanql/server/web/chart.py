@@ -216,8 +216,9 @@ def _whole(
 ) -> Markup:
     title = visible(name)
     which = "The first" if len(rows) < len(answer.rows) else "All"
-    intervals = f"with their {float(answer.confidence):.4g} intervals"
-    how = "as they are" if _is_exact(answer) else intervals
+    how = "as they are"
+    if not _is_exact(answer):
+        how = f"with their {float(answer.confidence):.4g} intervals{answer.certificate.of_noise}"
     description = f"{which} {len(rows)} values {how}, which the table lists"
     heading = element("text", title, x=4, y=18, font_weight="bold")
     return picture(title, description, _WIDTH, height, heading, *drawn)

@@ -57,7 +57,8 @@ def _error(dataset: Dataset, sql: str) -> str:
         return refused.message
     if not isinstance(explained, Explanation) or not explained.expected:
         return "exact"
-    return explained.expected[-1].in_words(f" at {float(explained.confidence):.4g}")
+    of_what = f" at {float(explained.confidence):.4g}{explained.certificate.of_noise}"
+    return explained.expected[-1].in_words(of_what)
 
 
 def _limits(table: SchemaTable) -> str:

@@ -164,7 +164,7 @@ def _shown(asker: Asker, variables: Variables, command: Command) -> WireReply:
 def _balance(balance: Balance) -> tuple[Any, ...]:
     spent, left = balance.spent_upper, balance.remaining_lower
     return (
-        balance.account,
+        balance.account if balance.protects is None else f"{balance.account} ({balance.protects})",
         number_upper(spent.epsilon),
         number_lower(left.epsilon),
         number_upper(spent.delta),

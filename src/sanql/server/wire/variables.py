@@ -26,6 +26,8 @@ _OPTIONS = (
     "nonnegative",
     "rounded",
     "exact",
+    "units_guessed",
+    "rows_guessed",
     "even_if_empty",
 )
 _INTERVALS = "intervals"

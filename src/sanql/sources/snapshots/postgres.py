@@ -137,14 +137,22 @@ class _Reading:
 
 
 def _copy_statement(table: FoundTable) -> Composed:
+    """Return what sends a table's columns; the first in quotation marks, wherever it has a value.
+
+    A mark of byte order with which the first text begins would be taken for that of a file, and left out:
+    it would be another text, and maybe somebody else.
+    """
     from psycopg import sql
 
+    places = [sql.Identifier(f"c{number}") for number, _ in enumerate(table.columns)]
     columns = sql.SQL(", ").join(
-        sql.SQL(column.expression).format(sql.Identifier(column.name)) for column in table.columns
+        sql.SQL(f"{column.expression} AS {{1}}").format(sql.Identifier(column.name), place)
+        for column, place in zip(table.columns, places, strict=True)
     )
     name = sql.Identifier(table.schema, table.relation)
     query = sql.SQL("SELECT {} FROM {}").format(columns, name)
-    return sql.SQL("COPY ({}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')").format(query)
+    how = sql.SQL("FORMAT csv, ENCODING 'UTF8', FORCE_QUOTE ({})").format(places[0])
+    return sql.SQL("COPY ({}) TO STDOUT ({})").format(query, how)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """What a suggested question asks that was not asked: said beside it, and never too much.
 
-A rewriter may leave out a condition, a table or a DISTINCT, or count where something else was asked for.
-That is a guess worth showing only if whoever reads it sees what has become of their question. And some
-guesses are worth nothing: rows of one table beside all rows of another, and a column that equals itself.
+A rewriter may leave out a condition, a table or a DISTINCT, add one, or count where something else was
+asked for. That is a guess worth showing only if whoever reads it sees what has become of their question.
+And some guesses are worth nothing: rows of one table beside all rows of another, and a column that equals
+itself.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -25,8 +27,11 @@ def changes(asked: exp.Expr, shown: exp.Expr) -> list[str]:
     >>> changes(*map(sqlglot.parse_one, (asked, shown)))
     ['every row in place of those where a > 1', 'COUNT(DISTINCT url) in place of MIN(url)']
     """
-    found = [*_lost_tests(asked, shown), *_lost_tables(asked, shown), *_lost_frames(asked, shown)]
+    lost_tests, new_tests = _other_tests(asked, shown)
+    found = [*lost_tests, *_lost_tables(asked, shown), *_lost_frames(asked, shown)]
     found += [*_other_statistics(asked, shown), *_lost_distinct(asked, shown)]
+    found += [*new_tests, *_no_rows(asked, shown), *_lost_windows(asked, shown)]
+    found += [*_new_keys(asked, shown), *_read_as(asked, shown)]
     return list(dict.fromkeys(found))[:CHANGES_MAX]
 
 
@@ -74,12 +79,63 @@ def _tests(tree: exp.Expr) -> list[str]:
     return found
 
 
-def _lost_tests(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+def _other_tests(asked: exp.Expr, shown: exp.Expr) -> tuple[list[str], list[str]]:
+    """Return conditions that are gone, or those that come on top; as many are the same in other words."""
     before, after = _tests(asked), _tests(shown)
-    if len(after) < len(before):  # as many as before are the same in other words
-        for test in before:
-            if test not in after:
-                yield f"every row in place of those where {test}"
+    if len(after) < len(before):
+        gone = [test for test in before if test not in after]
+        return [f"every row in place of those where {test}" for test in gone], []
+    new = [test for test in after if test not in before] if len(after) > len(before) else []
+    return [], [f"only rows where {test}" for test in new]
+
+
+def _no_rows(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    if _shows_rows(asked) and not _shows_rows(shown):
+        yield "statistics in place of the rows"
+
+
+def _shows_rows(tree: exp.Expr) -> bool:
+    """Return whether a question shows rows as they are: it has no statistic, and no group."""
+    if not isinstance(tree, exp.Select) or tree.args.get("group") or tree.args.get("distinct"):
+        return False
+    inside = [node for item in tree.expressions for node in item.find_all(exp.AggFunc)]
+    return all(isinstance(node.parent, exp.Window) for node in inside)
+
+
+def _lost_windows(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    after = {_text(node) for node in shown.find_all(exp.Window)}
+    windows = list(asked.find_all(exp.Window))
+    if len(after) < len(windows) and not _shows_rows(asked):
+        for node in windows:
+            if _text(node) not in after:
+                yield f"nothing in place of {_text(node)}"
+
+
+def _new_keys(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    """Yield what groups are made by that was not asked for, and what they are made by no more."""
+    before, after = _keys(asked), _keys(shown)
+    new, lost = ([key for key in keys if key not in others] for keys, others in
+                 ((after, before), (before, after)))  # fmt: skip
+    if before and len(after) > len(before):
+        yield from (f"a group for each {key}" for key in new)
+    elif len(after) < len(before):
+        yield from (f"no group for each {key}" for key in lost)
+    elif lost and set(lost) & {_text(column) for column in shown.find_all(exp.Column)}:
+        yield f"a group for each {', '.join(new)} in place of each {', '.join(lost)}"
+
+
+def _keys(tree: exp.Expr) -> list[str]:
+    group = tree.args.get("group")
+    return [_text(item) for item in group.expressions] if group is not None else []
+
+
+def _read_as(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    """Yield what is read as another type than it has."""
+    before = {_text(node) for node in asked.find_all(exp.Cast)}
+    for node in shown.find_all(exp.Cast):
+        text = _text(node)
+        if text not in before and not isinstance(node.this, exp.Literal):
+            yield f"{_text(node.this)} read as {node.to.sql(dialect='duckdb')}"
 
 
 def _lost_tables(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
@@ -97,12 +153,22 @@ def _lost_frames(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
 
 
 def _other_statistics(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
-    kept = {_family(node) for node in shown.find_all(exp.AggFunc)}
-    known = {_text(node) for node in asked.find_all(exp.AggFunc)}
-    new = [_text(node) for node in shown.find_all(exp.AggFunc) if _text(node) not in known]
-    for node in asked.find_all(exp.AggFunc):
-        if _family(node) not in kept and not isinstance(node.parent, exp.Window):
+    """Yield statistics that are there no more: none of their kind is, or fewer of it than there were."""
+    before = [node for node in asked.find_all(exp.AggFunc) if not _of_window(node)]
+    after = [node for node in shown.find_all(exp.AggFunc) if not _of_window(node)]
+    known, kept = {_text(node) for node in before}, {_text(node) for node in after}
+    of_kind = Counter(map(_family, after))
+    fewer = {
+        kind for kind, number in Counter(map(_family, before)).items() if of_kind[kind] < number
+    }
+    new = [_text(node) for node in after if _text(node) not in known]
+    for node in before:
+        if _family(node) in fewer and _text(node) not in kept:
             yield f"{new[0] if new else 'nothing'} in place of {_text(node)}"
+
+
+def _of_window(node: exp.Expr) -> bool:
+    return isinstance(node.parent, exp.Window)
 
 
 def _lost_distinct(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:

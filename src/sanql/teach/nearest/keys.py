@@ -11,6 +11,7 @@ from sanql.policy import Table
 from sanql.teach.nearest.refused_parts import standing_in, unaliased
 
 Tables = Mapping[str, Table]
+COARSER = (0, -2, -4, -6, -8)
 
 
 def rounded_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
@@ -56,6 +57,22 @@ def rounded_keys(select: exp.Select, refused: Refused, tables: Tables) -> Iterat
             for node_of_key in list(node.find_all(type(key))):
                 if node_of_key == key:
                     node_of_key.replace(_rounded(node_of_key))
+        yield asked
+
+
+def coarser_values(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
+    """Yield the question with what is added up rounded to a coarser grid, by a hundred each time."""
+    for digits in COARSER:
+        asked = select.copy()
+        for node in list(asked.find_all(exp.Sum, exp.Avg)):
+            if not isinstance(node.this, exp.Column | exp.Distinct):
+                round_to = exp.Round(
+                    this=node.this.copy(), decimals=exp.Literal.number(abs(digits))
+                )
+                if digits < 0:
+                    round_to.set("decimals", exp.Neg(this=exp.Literal.number(-digits)))
+                step = f"values rounded to the nearest {10**-digits:,}"
+                node.set("this", standing_in(round_to, step))
         yield asked
 
 

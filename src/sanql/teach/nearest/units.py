@@ -12,7 +12,6 @@ from sanql.teach.nearest.refused_parts import (
     Read,
     Rewriter,
     add_tests,
-    identifies,
     leave_only,
     refused_parts,
     shared_entities,
@@ -268,36 +267,6 @@ def matched_rows(select: exp.Select, refused: Refused, tables: Tables) -> Iterat
             yield asked
 
 
-def members_of_both(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield the question with IN for INTERSECT, and NOT IN for EXCEPT, of one identifier.
-
-    An identifier is never NULL, which the two would treat in different ways.
-    """
-    asked = select.copy()
-    for both in list(asked.find_all(exp.Intersect, exp.Except)):
-        left, right = both.this, both.expression
-        if not (both.args.get("distinct") and _one_column(left) and _one_column(right)):
-            return
-        column = left.expressions[0]
-        if not identifies(column, tables_read(left, tables)):
-            return
-        among: exp.Expr = exp.In(this=column.copy(), query=right.copy().subquery())
-        kept = left.copy()
-        add_tests(kept, [among if isinstance(both, exp.Intersect) else exp.not_(among)])
-        both.replace(kept.distinct())
-    yield asked
-
-
-def _one_column(node: exp.Expr) -> bool:
-    """Return whether a SELECT has one column as it is, and nothing around it."""
-    return (
-        isinstance(node, exp.Select)
-        and len(node.expressions) == 1
-        and isinstance(node.expressions[0], exp.Column)
-        and not any(node.args.get(clause) for clause in ("group", "having", "limit", "offset"))
-    )
-
-
 def parts_by_themselves(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
     """Yield the question over the first part of a UNION alone, then over the second."""
     for side in ("this", "expression"):
@@ -319,7 +288,7 @@ UNITS: dict[str, tuple[Rewriter, ...]] = {
         one_row_a_unit,
         parts_by_themselves,
     ),
-    "subquery_unsupported": (members_of_both, parts_by_themselves),
+    "subquery_unsupported": (parts_by_themselves,),
     "distinct_across_units": (distinct_outside, one_row_a_unit, parts_by_themselves),
     "window_across_units": (partitioned_by_unit, windows_outside),
     "unit_column": (units_counted,),

@@ -10,7 +10,12 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.policy import Table
 from sanql.teach.nearest.days import fitting_values
-from sanql.teach.nearest.keys import rounded_keys, rounded_values, whole_quotients
+from sanql.teach.nearest.keys import (
+    coarser_values,
+    rounded_keys,
+    rounded_values,
+    whole_quotients,
+)
 from sanql.teach.nearest.refused_parts import (
     Rewriter,
     refused_parts,
@@ -199,6 +204,8 @@ def fitting_types(select: exp.Select, refused: Refused, tables: Tables) -> Itera
     for target in NEAR_TYPES:
         asked = select.copy()
         for node in refused_parts(asked, refused, exp.EQ, exp.NEQ, exp.In, exp.Func)[:1]:
+            if any(node.find_all(exp.Boolean)):
+                return  # whether a text is true depends on what it is taken for
             operand = node.this if isinstance(node.this, exp.Expr) else None
             # the statistic of a text's number is hardly meant
             if operand is not None and not isinstance(node, exp.AggFunc):
@@ -342,6 +349,7 @@ WORDS: dict[str, tuple[Rewriter, ...]] = {
     "interval_unbounded": (stated_bounds,),
     "distinct_unsupported": (counted_values,),
     "distinct_real": (rounded_values,),
+    "noise_too_large": (coarser_values,),
     "key_not_rounded": (whole_quotients, rounded_keys),
     "values_unknown": (most_common,),
     "quantile_list": (one_by_one,),

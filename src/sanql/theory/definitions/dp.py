@@ -6,11 +6,13 @@ lecture. With delta = 0 and epsilon = 0 it is perfect privacy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.definitions.finding import Finding, PairWitness
+from sanql.theory.definitions.nearly_exact import NearlyExact
 from sanql.theory.distributions import Outcome
 from sanql.theory.exact import INFINITE, Extended, Real, as_gamma, as_probability
 from sanql.theory.neighbours import Neighbours
@@ -39,7 +41,11 @@ def approximate_dp_delta(channel: Channel, neighbours: Neighbours, gamma: Real) 
     """Return the least delta at a given level gamma = e^epsilon."""
     level = as_gamma(gamma)
     best, where = Fraction(-1), neighbours.pairs[0]
-    for left, right, p, q, common in _ordered_rows(channel, neighbours):
+    nearly = NearlyExact.of(channel)
+    for left, right in _ordered(neighbours):
+        if nearly is not None and nearly.excess_at_most(left, right, level, best):
+            continue
+        p, q, common = _rows(channel, left, right)
         delta = Fraction(_excess(p, q, level), common * level.denominator)
         if delta > best:
             best, where = delta, (left, right)
@@ -61,9 +67,18 @@ def _at_delta(
     """Raise the level pair by pair; most pairs only confirm the one already found."""
     best: Extended = Fraction(1)
     where = neighbours.pairs[0]
-    for left, right, p, q, common in _ordered_rows(channel, neighbours):
+    nearly = NearlyExact.of(channel)
+    for left, right in _ordered(neighbours):
         if best == INFINITE:
             break
+        level = Fraction(best)
+        if nearly is not None and (
+            nearly.ratio_at_most(left, right, level)
+            if delta == 0
+            else nearly.excess_at_most(left, right, level, delta)
+        ):
+            continue
+        p, q, common = _rows(channel, left, right)
         allowed = delta * common * Fraction(best).denominator
         if _excess(p, q, Fraction(best)) > allowed:
             best, where = _gamma(p, q, delta * common, Fraction(best)), (left, right)
@@ -71,14 +86,22 @@ def _at_delta(
     return Finding(definition, {"gamma": best, "delta": delta}, witness, solved="gamma")
 
 
-def _ordered_rows(
-    channel: Channel, neighbours: Neighbours
-) -> Iterator[tuple[Database, Database, Sequence[int], Sequence[int], int]]:
-    rows, common = channel.scaled
+def _ordered(neighbours: Neighbours) -> Iterator[tuple[Database, Database]]:
     for left, right in neighbours.pairs:
-        p, q = rows[channel.index(left)], rows[channel.index(right)]
-        yield left, right, p, q, common
-        yield right, left, q, p, common
+        yield left, right
+        yield right, left
+
+
+def _rows(
+    channel: Channel, left: Database, right: Database
+) -> tuple[Sequence[int], Sequence[int], int]:
+    """Return two rows as integers over a common denominator: theirs alone, which stays small."""
+    p, q = channel.masses(left), channel.masses(right)
+    common = math.lcm(*(mass.denominator for mass in (*p, *q)))
+    first, second = (
+        [mass.numerator * (common // mass.denominator) for mass in row] for row in (p, q)
+    )
+    return first, second, common
 
 
 def _excess(p: Sequence[int], q: Sequence[int], gamma: Fraction) -> int:

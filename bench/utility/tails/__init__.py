@@ -1,0 +1,1 @@
+"""Data of other shapes than flights: few units with many rows, and columns that most rows lack."""

@@ -1,0 +1,40 @@
+"""Mechanisms that the sources speak of, written down: releases that are private in one sense alone.
+
+A uniformly random row, published with a small probability, is close in statistical difference and tells
+everything (Vadhan, case 2); so does a random row with its position (Kasiviswanathan and Smith, section
+5). Uniform noise hides a sum only where it does not reach the end (the lecture's question).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+
+from sanql.theory.channels import Channel, from_function, random_row
+from sanql.theory.distributions import Distribution
+from sanql.theory.exact import as_count, as_probability
+
+EXAMPLES: Mapping[str, str] = {
+    "random-row": "one uniformly random record, with some probability (Vadhan, case 2)",
+    "named-row": "the same with its position (Kasiviswanathan and Smith, section 5)",
+    "uniform-noise": "the sum of bits with uniform noise (the lecture's question)",
+}
+PEOPLE_MAX = 8
+
+
+def example(name: str, people: int, chance: Fraction, width: int) -> Channel:
+    """Return a mechanism on all databases of so many bits.
+
+    >>> example("uniform-noise", 1, Fraction(1), 1).masses((0,))
+    (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(0, 1))
+    """
+    as_count(people, "people", most=PEOPLE_MAX)
+    databases = list(product((0, 1), repeat=people))
+    if name == "uniform-noise":
+        as_count(width, "width", least=0, most=100)
+        return from_function(
+            databases,
+            lambda x: Distribution.uniform(range(sum(x) - width, sum(x) + width + 1)),
+        )
+    return random_row(databases, as_probability(chance, "chance"), named=name == "named-row")
