@@ -11,6 +11,9 @@ from sanql.question import NULL, Call, Expr, Type, integer_literal
 RISING = frozenset(["sqrt", "exp", "ln", "cbrt", "log1p"])
 ROUNDED = frozenset(["round", "truncate", "floor", "ceil", "trunc"])
 
+PARTS_MAX = 20_000
+"""Of how many operators and columns an end may be made: more would be too long for the engine."""
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -23,6 +26,28 @@ class Ends:
     def column(name: str, end: str, together: int) -> str:
         """Return what the column of an end is called, of intervals of which so many hold together."""
         return f"{name} {end} of {together}"
+
+
+class EndSizes:
+    """Knows of how many parts ends are made, each counted as often as it would be written.
+
+    Ends share what they are made of, so that this number may be far larger than the memory they take:
+    what is shared is counted once, and its number known from then on.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Expr, int]] = {}
+
+    def fit(self, ends: Ends) -> bool:
+        """Return whether ends are short enough for the engine to be tried with them."""
+        return max(self._of(ends.low), self._of(ends.high)) <= PARTS_MAX
+
+    def _of(self, value: Expr) -> int:
+        known = self._known.get(id(value))
+        if known is None:
+            size = 1 + sum(map(self._of, value.args)) if isinstance(value, Call) else 1
+            known = self._known[id(value)] = (value, size)  # kept, so that no other has its id
+        return known[1]
 
 
 def if_all(counted: Expr, expected: Expr, value: Expr) -> Expr:

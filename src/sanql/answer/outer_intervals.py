@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sanql.answer.outer_arithmetic import ROUNDED, Ends, as_real, if_all, of_operator
+from sanql.answer.outer_arithmetic import ROUNDED, Ends, EndSizes, as_real, if_all, of_operator
 from sanql.functions import call
 from sanql.question import (
     AggregateRef,
@@ -71,6 +71,7 @@ class OuterIntervals:
         self._together = 1
         self._adding: dict[int, tuple[_Adding, ...]] = {}
         self._made: dict[tuple[int, int, int], tuple[int, int] | None] = {}
+        self._sizes = EndSizes()
 
     def noisy_without(self, ends: Mapping[int, object]) -> list[int]:
         """Return the columns that are noisy and have no interval."""
@@ -88,9 +89,8 @@ class OuterIntervals:
             value = rows.fields[index].value
             if value is None or index in self._without or rows_distinct(rows):
                 continue
-            if not self._is_noisy_field(rows, index):
-                continue
-            if value.facts.type not in (Type.INTEGER, Type.REAL):
+            numeric = value.facts.type in (Type.INTEGER, Type.REAL)
+            if not numeric or not self._is_noisy_field(rows, index):
                 continue
             self._together = self._resting_on(rows, value)
             found = self._ends(value, adding)
@@ -160,8 +160,7 @@ class OuterIntervals:
         return value is not None and self._is_noisy(value, rows)
 
     def _is_noisy(self, value: object, rows: Rows) -> bool:
-        leaves, _ = self._leaves(rows, value)
-        return bool(leaves)
+        return bool(self._leaves(rows, value)[0])
 
     def _ends(self, value: Expr, adding: _Adding) -> Ends | None:
         """Return the ends of a value's interval; None where it is noisy and has none."""
@@ -293,7 +292,8 @@ class OuterIntervals:
         operands = [each for each in found if each is not None]
         if len(operands) != len(found):
             return None
-        return of_operator(op, value, args, operands)
+        ends = of_operator(op, value, args, operands)
+        return ends if ends is not None and self._sizes.fit(ends) else None
 
     def _of_case(self, args: Sequence[Expr], adding: _Adding) -> Ends | None:
         """Return the ends of CASE, whose conditions must be exact."""
