@@ -50,13 +50,17 @@ def test_builds_that_differ_are_an_error_that_names_the_files() -> None:
         built_twice(EPOCH, HERE, clock)
 
 
-def test_the_wheel_is_the_package_its_licence_and_notice_and_nothing_else(
+def test_the_wheel_is_the_package_its_pages_licence_and_notice_and_nothing_else(
     wheel: dict[str, bytes],
 ) -> None:
     package = {
         path.relative_to(ROOT / "src").as_posix(): path.read_bytes()
         for path in (ROOT / "src" / "sanql").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
+    }
+    package |= {
+        f"sanql/pages/{path.relative_to(ROOT / 'docs').as_posix()}": path.read_bytes()
+        for path in (ROOT / "docs").rglob("*.md")
     }
     papers = {
         f"{NAME}.dist-info/licenses/{name}": (ROOT / name).read_bytes()

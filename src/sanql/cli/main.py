@@ -50,6 +50,7 @@ COMMANDS = {
     "reload": ("sanql.cli.serve", "reload", "Have a server read its policies again."),
     "user": ("sanql.cli.user", "user", "Let people ask: add, list, rotate or revoke them."),
     "demo": ("sanql.cli.demo", "demo", "Make a small hospital and ask it questions."),
+    "docs": ("sanql.cli.docs", "docs", "Show a page of the documentation."),
     "theory": ("sanql.cli.theory", "theory", "Compute with definitions of privacy."),
     "certify": (
         "sanql.cli.certify",
