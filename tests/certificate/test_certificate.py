@@ -68,7 +68,7 @@ def test_a_certificate_says_what_selection_does_to_intervals(planned: Planned) -
 
 def test_limits_and_units_are_named(planned: Planned) -> None:
     certificate = certify(plan_of(planned("SELECT sex, SUM(age) FROM visits GROUP BY sex")))
-    assert certificate.unit == "everything about one person_id"
+    assert certificate.unit == "the whole record of one person_id"
     assert certificate.limits == {
         "groups_per_unit": 2,
         "rows_per_unit": 3,

@@ -89,7 +89,7 @@ def test_the_schema_of_a_server_is_that_of_here(
     lines = run("schema", *remote).stdout.splitlines()
     assert lines[0] == "town (change-one)"
     assert (
-        "visits: everything about one person_id; rows_per_unit_max 4; groups_per_unit_max 2"
+        "visits: the whole record of one person_id; rows_per_unit_max 4; groups_per_unit_max 2"
         in lines
     )
     assert "  score   integer  1 to 5" in lines

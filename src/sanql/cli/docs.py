@@ -27,10 +27,10 @@ def docs(page: str | None) -> None:
             say(f"{name:24} {_title(path)}")
         return
     name, _, heading = page.partition("#")
-    path = pages.get(name.removeprefix("docs/").removesuffix(".md"))
-    if path is None:
+    found = pages.get(name.removeprefix("docs/").removesuffix(".md"))
+    if found is None:
         raise click.UsageError(f"there is no page {name}; `sanql docs` lists them")
-    text = path.read_text(encoding="utf-8")
+    text = found.read_text(encoding="utf-8")
     if heading:
         section = _section(text, heading)
         if section is None:

@@ -266,13 +266,13 @@ def unit_in_words(table: Table) -> str:
     match table.unit:
         case ColumnUnit(column) if table.second is not None:
             second = table.second
-            return f"everything about one {table.kind} ({column}) or one {second.kind} ({second.column})"
+            return f"the whole record of one {table.kind} ({column}) or one {second.kind} ({second.column})"
         case _ if table.kind is not None:
-            return f"everything about one {table.kind} ({_unit_named(table)})"
+            return f"the whole record of one {table.kind} ({_unit_named(table)})"
         case ColumnUnit(column):
-            return f"everything about one {column}"
+            return f"the whole record of one {column}"
         case ViaUnit(column, referred, _):
-            return f"everything about whoever {column} leads to in {referred}"
+            return f"the whole record of whoever {column} leads to in {referred}"
         case RowUnit():
             return "one row"
         case None:
