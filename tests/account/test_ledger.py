@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -84,6 +85,21 @@ def test_a_refusal_says_what_was_asked_what_is_left_where_and_what_would_fit(
         assert list(ledger.records()) == before
         ledger.would_fit("ana", laplace("0.25"))
         ledger.reserve("ana", question("third"), laplace("0.25"))
+
+
+def test_an_epsilon_that_fits_and_is_more_than_what_is_left_is_explained(
+    make_policy: MakePolicy, gaussian: Gaussian
+) -> None:
+    policy = make_policy(accounting="renyi", analysts={}, coalitions={})
+    with Ledger.open(policy, TERMS) as ledger:
+        for number in range(20):
+            ledger.reserve("ana", question(str(number)), gaussian("0.3", "1e-9"))
+        (balance,) = ledger.balances()
+        with pytest.raises(BudgetExceeded) as refusal:
+            ledger.would_fit("ana", gaussian("50", "1e-9"))
+        fitting = re.search(r"epsilon ([0-9.]+) or less", refusal.value.remedy)
+        assert fitting is not None and Fraction(fitting[1]) > balance.remaining_lower.epsilon
+        assert "answers together spend less than their sum" in refusal.value.remedy
 
 
 def test_a_delta_that_does_not_fit_is_answered_with_one_that_does(

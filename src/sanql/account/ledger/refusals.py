@@ -38,7 +38,9 @@ def exceeded(
     fitting = [epsilon for epsilon in largest if epsilon is not None]
     remedy = "ask the data owner for a greater budget; identical questions stay free"
     if len(fitting) == len(states):
-        remedy = f"ask with epsilon {show_lower(min(fitting))} or less, or {remedy}"
+        fits = min(fitting)
+        why = " (answers together spend less than their sum)" if fits > remaining.epsilon else ""
+        remedy = f"ask with epsilon {show_lower(fits)} or less{why}, or {remedy}"
     elif charge.delta > remaining.delta and charge.epsilon <= remaining.epsilon:
         remedy = f"{_less_delta(charge, states)}{remedy}"
     return BudgetExceeded(
