@@ -266,7 +266,8 @@ def unit_in_words(table: Table) -> str:
     match table.unit:
         case ColumnUnit(column) if table.second is not None:
             second = table.second
-            return f"the whole record of one {table.kind} ({column}) or one {second.kind} ({second.column})"
+            other = f"one {second.kind} ({second.column})"
+            return f"the whole record of one {table.kind} ({column}) or {other}"
         case _ if table.kind is not None:
             return f"the whole record of one {table.kind} ({_unit_named(table)})"
         case ColumnUnit(column):
