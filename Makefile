@@ -21,7 +21,7 @@ debian = if ! $(installed); then \
     $(installed) || echo "NOT ALL OF DEBIAN'S $(1) ARE INSTALLED: $(2) are skipped without them"; \
   fi
 
-.PHONY: demo serve test check soak clients spark soak-spark plots bench dist requirements web clean
+.PHONY: demo serve test check soak clients spark soak-spark plots docs bench dist requirements web clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -77,6 +77,15 @@ $(VENV)/.spark: $(VENV)/.dev requirements-spark.txt
 plots: $(VENV)/.dev
 	@$(BIN)/python -c "import matplotlib" && echo "pictures can be drawn: matplotlib is installed"
 
+# The documentation as a site that needs no network, in build/site; its notebooks are run first.
+docs: $(VENV)/.docs
+	@$(BIN)/python docs/make_notebooks.py
+	@$(BIN)/python -m project.site
+
+$(VENV)/.docs: $(VENV)/.dev requirements-docs.txt
+	@$(PIP) --require-hashes -r requirements-docs.txt
+	@touch $@
+
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench
 
@@ -92,6 +101,7 @@ requirements: $(VENV)/.dev
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev $(addprefix --extra ,$(EXTRAS)) pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group clients pyproject.toml -c requirements-dev.txt -o requirements-clients.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group spark pyproject.toml -c requirements-dev.txt -o requirements-spark.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group docs pyproject.toml -c requirements-dev.txt -o requirements-docs.txt
 	@echo "then: $(BIN)/python -m project.third_party"
 
 # The editor of the web pages, bundled from pinned sources; only whoever changes it needs Node.
