@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from email.message import Message
-from importlib.metadata import Distribution, version
+from importlib.metadata import Distribution, distributions, version
 from os import PathLike
 from pathlib import Path
 
@@ -48,7 +48,11 @@ def test_a_package_that_is_installed_states_its_licence_itself() -> None:
     assert row in page(TEXT.replace(row, row.replace("BSD-3-Clause", "WTFPL")))
 
 
-def test_a_pin_that_is_neither_installed_nor_on_the_page_is_named() -> None:
+def test_a_pin_that_is_neither_installed_nor_on_the_page_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed = [each for each in distributions() if each.metadata["Name"] != "colorama"]
+    monkeypatch.setattr("project.third_party.distributions", lambda: installed)
     absent = "| colorama | 0.4.6 |"
     assert absent in TEXT
     with pytest.raises(LookupError, match=r"colorama==0\.4\.6"):
