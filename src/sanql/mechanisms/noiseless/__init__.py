@@ -14,6 +14,7 @@ floats, what is answered is certified.
     sums, counts   classes for SUM, AVG, COUNT            answers   the questions
     truncation     closed forms for histograms            histograms, sampled_sizes, sampled_cells
     map_estimators, map_enumeration, stable, local_sensitivity
+    map_tails, ratio_tails         a MAP estimate beyond enumeration
     noisy_map      a MAP estimate with noise, compared
     verdicts       modes, medians, share tests, MAP estimates     multiplicative  their ties, exactly
 """

@@ -10,9 +10,10 @@ several. With n unknown other records and L known ones,
 a union bound over wrong outputs without and with the record, by Chernoff. The larger is enough where
 the source adds them: the output laws R and I differ on a set T by R(T) − I(T), which is at most the
 probability of a wrong output without the record if θ is in T, with it if not. Where enumeration is
-feasible, `map_enumeration` gives the exact delta. Beyond that a Chernoff bound leaves out the factor
-of about 1/√n by which a large deviation is rarer, and that a record only matters near a tie: it is 7
-to 50 times the truth where both are known (bench/LOOSENESS.md), growing like √n.
+feasible, `map_enumeration` gives the exact delta. Beyond that `map_tails` encloses the probabilities
+of wrong outputs themselves: a Chernoff bound leaves out the factor of about 1/√n by which a large
+deviation is rarer, and that a record only matters near a tie (bench/LOOSENESS.md has both). The least
+of what is known is the certificate.
 """
 
 from __future__ import annotations
@@ -127,17 +128,27 @@ class MapAdversary:
     def bound(self, epsilon: Number) -> Bound:
         """Return the rigorous bound of delta; the exact one where enumeration is feasible."""
         from sanql.mechanisms.noiseless.map_enumeration import enumerated_delta, feasible
+        from sanql.mechanisms.noiseless.map_tails import tail_delta
 
-        level = checked_epsilon(epsilon)
+        level, bounds = checked_epsilon(epsilon), []
         if feasible(self):
-            exact_delta = enumerated_delta(self, level)
-            if exact_delta > _ENUMERATED_LEAST or chernoff_delta(self) >= exact_delta:
-                return Bound(exact_delta, ("exact enumeration of counts",))
-        return Bound(chernoff_delta(self), ("Chernoff bound over pairs of laws",))
+            bounds.append(Bound(enumerated_delta(self, level), ("exact enumeration of counts",)))
+            if bounds[0].delta_upper > _ENUMERATED_LEAST:
+                return bounds[0]
+        bounds.append(Bound(chernoff_delta(self), ("Chernoff bound over pairs of laws",)))
+        tails = ("tails of log-likelihood ratios by a smoothed contour integral",)
+        bounds.append(Bound(tail_delta(self, level), tails))
+        return min(bounds, key=lambda bound: bound.delta_upper)
 
     def rough_delta(self, epsilon: float) -> float:
-        """Return delta at epsilon, for searching."""
-        return self.bound(Fraction(epsilon)).delta_upper
+        """Return about delta at epsilon, for searching."""
+        from sanql.mechanisms.noiseless.map_enumeration import feasible
+        from sanql.mechanisms.noiseless.map_tails import NODES_OF_A_CASE, tail_delta
+
+        level = Fraction(epsilon)
+        if feasible(self):
+            return self.bound(level).delta_upper
+        return min(chernoff_delta(self), tail_delta(self, level, NODES_OF_A_CASE // 20))
 
     def with_others(self, others: int) -> MapAdversary:
         """Return the same class with another number of other records."""
