@@ -85,7 +85,7 @@ def _excess(given: Counter[float], others: Counter[float], bits: int, level: flo
     for p, q in ((given, others), (others, given)):
         gains = (times - gamma * q[answer] for answer, times in p.items())
         found.append(sum((gain for gain in gains if gain > 0), Fraction(0)))
-    return max(found) / 2**bits
+    return max(found) / (1 << bits)
 
 
 def _sampled(value: int, other: int, scale: float, bits: int, trials: int, seed: int) -> Fraction:
