@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from sanql.cli.main import main
 from sanql.theory.check import CHECKERS
 from sanql.theory.implications.search import EDGES
+from theory.commands_of_items import as_run
 from theory.test_attacked import ATTACKS
 from theory.vectors import ALL
 
@@ -89,6 +94,28 @@ def test_the_row_names_a_command_that_is_there(row: tuple[str, str, str, str, st
     elif "--definition" in words:
         assert words[words.index("--definition") + 1] in CHECKERS
     assert found.callback is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", sorted({row[4].strip("`") for row in rows()}))
+def test_the_command_of_a_row_runs(words: str, tmp_path: Path) -> None:
+    asked = as_run(words, tmp_path)
+    said = words.split()
+    missing = set(said[:2] if said[1] == "implications" else said) - set(asked)
+    assert not missing, f"{words} is not what is run"
+    done = CliRunner().invoke(main, asked, env={"COLUMNS": "80"})
+    assert done.exit_code == 0, f"sanql {shlex.join(asked)}: {done.output}"
+    assert done.output.strip()
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_rows_are_collected() -> None:
+    named = re.findall(r"`([^`:]+\.py::[^`]+)`", " ".join(row[5] for row in rows()))
+    here = Path(__file__).parent
+    wanted = sorted({str((ROOT / "tests" if "/" in n else here) / n) for n in named})
+    asked = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", *wanted]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
 def commanded(words: list[str]) -> click.Command:

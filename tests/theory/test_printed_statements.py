@@ -31,6 +31,7 @@ from sanql.theory.divergences import (
 from sanql.theory.errors import TheoryError
 from sanql.theory.implications.guarantees import Setting, guarantee
 from sanql.theory.implications.search import edge_named
+from sanql.theory.inverse_transform import laplace_from_uniform
 from sanql.theory.neighbours import change_one
 from theory.vectors import ALL, masses, number
 
@@ -240,3 +241,13 @@ def test_an_output_that_the_prior_excludes_has_no_posterior() -> None:
     with pytest.raises(TheoryError) as caught:
         bayesian.posterior(certain, {"a": Fraction(0), "b": Fraction(1)})
     assert caught.value.code == "impossible_output"
+
+
+def test_inverse_transform_sampling_in_floating_point_is_not_private() -> None:
+    # Theorem 21.5 as Figure 21.2 computes it, on a generator of 2^10 numbers: scale 1, so epsilon is 1
+    epsilon = 1.0
+    answers = [
+        {value + laplace_from_uniform(step / 1024, 1 / epsilon).noise for step in range(1, 1024)}
+        for value in (0, 1)
+    ]
+    assert len(answers[0] & answers[1]) < 103, "nine answers in ten tell which value is true"

@@ -13,7 +13,9 @@ import click
 
 from sanql.cli.saying import say, say_json
 from sanql.cli.theory_attack import attack
+from sanql.cli.theory_beliefs import beliefs, crowd, predicates
 from sanql.cli.theory_laws import compare, example, sensitivity
+from sanql.cli.theory_lecture import deny, harm, laplace, noninterference
 from sanql.cli.theory_options import FORMAT, reports_errors
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
@@ -27,7 +29,11 @@ def theory() -> None:
     """The theory, executable: definitions, implications, meaning, attackers, plots."""
 
 
-for command in (attack, compare, example, sensitivity):
+for command in (
+    *(attack, compare, example, sensitivity),
+    *(harm, deny, noninterference, laplace),
+    *(beliefs, predicates, crowd),
+):
     theory.add_command(command)
 
 

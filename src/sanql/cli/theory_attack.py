@@ -120,6 +120,28 @@ def membership(channel: Path, member: str, absent: str, false_alarms: str, form:
     _say(tester(described.channel, as_database(member), as_database(absent), rate), form)
 
 
+@attack.command("low-bits")
+@click.option("--value", type=int, default=0, show_default=True, help="The true answer.")
+@click.option("--other", type=int, default=1, show_default=True, help="The one that is ruled out.")
+@click.option("--epsilon", default="1", show_default=True, help="1 over the scale of the noise.")
+@click.option("--bits", type=int, default=53, show_default=True, help="Of the generator, 2 to 53.")
+@click.option("--trials", type=int, default=1000, show_default=True, help="Answers, above 16 bits.")
+@_SEED
+@FORMAT
+@reports_errors
+def low_bits(
+    value: int, other: int, epsilon: str, bits: int, trials: int, seed: int, form: str
+) -> None:
+    """Floating-point Laplace noise by inverse transform: answers that one true value alone can give.
+
+    Up to 16 bits every noise is tried, and the share is exact. Integers leave nothing to this attack.
+    """
+    from sanql.theory.attackers.low_bits import low_bits as run
+
+    level = as_fraction(epsilon, "--epsilon")
+    _say(run(value, other, level, bits=bits, trials=trials, seed=seed), form)
+
+
 def _say(learned: Learned, form: str) -> None:
     if form == "json":
         say_json(learned.to_dict(), indent=2)

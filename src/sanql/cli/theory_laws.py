@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import click
@@ -16,13 +16,18 @@ from sanql.theory.exact import (
     INFINITE,
     Extended,
     as_count,
+    as_epsilon,
     as_fraction,
+    as_gamma,
     exp_lower,
+    exp_upper,
     float_lower,
+    float_upper,
     log_upper,
     written,
 )
 
+_EXAMPLES = ("random-row", "first-row", "named-row", "uniform-noise", "exact-sum", "constant")
 _EPSILON = click.option("--epsilon", default="0", show_default=True, help="Level of divergences.")
 _DELTA = click.option("--delta", default="0", show_default=True, help="At which epsilon is solved.")
 
@@ -56,7 +61,7 @@ def compare(
     if len(ps) != len(qs):
         raise TheoryError("laws", f"{len(ps)} --p and {len(qs)} --q", "give as many of both")
     pairs = [(_law(p), _law(q)) for p, q in zip(ps, qs, strict=True)]
-    gamma = _gamma(epsilon)
+    gamma = gamma_below(epsilon)
     allowed = as_fraction(delta, "--delta")
     told: dict[str, Any] = {}
     for place, (p, q) in enumerate(pairs, 1):
@@ -64,12 +69,22 @@ def compare(
         told[f"pair {place}"] = {
             "statistical difference": written(found.statistical_difference),
             "KL divergence": _both(found.kl, lambda value: f"{value:.9g}"),
-            "max-divergence, as epsilon": _both(found.max_gamma, _epsilon),
+            "max-divergence, as epsilon": _both(found.max_gamma, epsilon_of),
             "hockey stick": _both(found.hockey_stick, written),
             "best event": ", ".join(map(str, found.event)) or "none",
             "best interval": written(found.interval),
             "least FP + e^epsilon FN": written(found.least_weighted_error),
-            f"epsilon at delta {delta}": _both(found.tight_gamma, _epsilon),
+            f"epsilon at delta {delta}": _both(found.tight_gamma, epsilon_of),
+            "variational: statistical difference, hockey stick (best events)": (
+                f"{written(found.variational.statistical_difference)}, "
+                f"{written(found.variational.hockey_stick)}"
+            ),
+            "variational: KL (Donsker and Varadhan, at f = ln p/q)": f"{found.variational.kl:.9g}",
+            "variational: max-divergence (best outcome), as epsilon": epsilon_of(
+                found.variational.max_gamma
+            ),
+            "Shannon and min-entropy of P": _pair(found.entropies[0]),
+            "Shannon and min-entropy of Q": _pair(found.entropies[1]),
             "hockey stick of posterior against prior, at most": f"{float(found.prior_moved):.9g}",
         }
         if accept is not None:
@@ -82,11 +97,11 @@ def compare(
             "weight of pairs that are further apart": written(mixed.failure),
             "bound from that alone (Claim 3.3(4))": written(mixed.bound),
         }
-    _tell(told, form)
+    tell(told, form)
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["random-row", "named-row", "uniform-noise"]))
+@click.argument("name", type=click.Choice(_EXAMPLES))
 @click.option("--people", type=int, default=3, show_default=True, help="Bits, at most 8.")
 @click.option("--chance", default="1/10", show_default=True, help="That a row is published.")
 @click.option("--width", type=int, default=5, show_default=True, help="Of uniform noise.")
@@ -104,17 +119,22 @@ def example(name: str, people: int, chance: str, width: int, epsilon: str, form:
     channel = make(name, people, as_fraction(chance, "--chance"), width)
     near = change_one(channel.databases)
     furthest = max(statistical_difference(channel.row(x), channel.row(y)) for x, y in near.pairs)
+    apart = max(
+        statistical_difference(channel.row(x), channel.row(y))
+        for x, y in combinations(channel.databases, 2)
+    )
     told = {
         EXAMPLES[name]: {
             "statistical difference of neighbours": written(furthest),
-            "epsilon at delta 0": _epsilon(pure_dp(channel, near)["gamma"]),
+            f"of any two databases (Vadhan, case 1: at most {people} times that)": written(apart),
+            "epsilon at delta 0": epsilon_of(pure_dp(channel, near)["gamma"]),
             f"delta at epsilon {epsilon}": written(
-                Fraction(approximate_dp_delta(channel, near, _gamma(epsilon))["delta"])
+                Fraction(approximate_dp_delta(channel, near, gamma_below(epsilon))["delta"])
             ),
             "perfect privacy": perfect_privacy(channel, near).note,
         }
     }
-    _tell(told, form)
+    tell(told, form)
 
 
 @click.command()
@@ -149,7 +169,7 @@ def sensitivity(statistic: str, values: str, counted: str | None, people: int, f
             ),
         }
     }
-    _tell(told, form)
+    tell(told, form)
 
 
 def _law(text: str) -> Any:
@@ -158,9 +178,15 @@ def _law(text: str) -> Any:
     return Distribution.over([as_fraction(mass, "a mass") for mass in text.split(",")])
 
 
-def _gamma(epsilon: str) -> Fraction:
+def gamma_below(epsilon: str) -> Fraction:
     """Return e^epsilon rounded down, so that no divergence is too small."""
     return Fraction(exp_lower(float_lower(as_fraction(epsilon, "--epsilon"))))
+
+
+def gamma_above(epsilon: str) -> Fraction:
+    """Return e^epsilon rounded up, where it is a bound that is stated."""
+    level = as_epsilon(float_upper(as_fraction(epsilon, "--epsilon")))
+    return as_gamma(exp_upper(level), "e^epsilon")
 
 
 def _places(accept: str, outcomes: int) -> list[int]:
@@ -170,8 +196,13 @@ def _places(accept: str, outcomes: int) -> list[int]:
     return found
 
 
-def _epsilon(gamma: Extended) -> str:
+def epsilon_of(gamma: Extended) -> str:
+    """Return ln gamma in digits."""
     return "infinite" if gamma == INFINITE else f"{log_upper(Fraction(gamma)):.9g}"
+
+
+def _pair(values: tuple[float, float]) -> str:
+    return f"{values[0]:.9g}, {values[1]:.9g} nats"
 
 
 def _both(values: tuple[Any, Any], show: Callable[[Any], str]) -> str:
@@ -179,7 +210,8 @@ def _both(values: tuple[Any, Any], show: Callable[[Any], str]) -> str:
     return first if first == second else f"{first} (P to Q), {second} (Q to P)"
 
 
-def _tell(told: dict[str, dict[str, str]], form: str) -> None:
+def tell(told: dict[str, dict[str, str]], form: str) -> None:
+    """Say named numbers under their headings."""
     if form == "json":
         say_json(told, indent=2)
         return

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 
-from sanql.theory.channels import Channel, from_function, random_row
+from sanql.theory.channels import Channel, exact_statistic, from_function, random_row
 from sanql.theory.distributions import Distribution
 from sanql.theory.exact import as_count, as_probability
 
 EXAMPLES: Mapping[str, str] = {
     "random-row": "one uniformly random record, with some probability (Vadhan, case 2)",
-    "named-row": "the same with its position (Kasiviswanathan and Smith, section 5)",
+    "first-row": "the first record, with some probability (Vadhan, case 2, in brackets)",
+    "named-row": "a random record with its position (Kasiviswanathan and Smith, section 5)",
     "uniform-noise": "the sum of bits with uniform noise (the lecture's question)",
+    "exact-sum": "a deterministic function that is not constant (the lecture's randomized San)",
+    "constant": "a deterministic function that is constant, the only private ones",
 }
 PEOPLE_MAX = 8
 
@@ -37,4 +40,13 @@ def example(name: str, people: int, chance: Fraction, width: int) -> Channel:
             databases,
             lambda x: Distribution.uniform(range(sum(x) - width, sum(x) + width + 1)),
         )
-    return random_row(databases, as_probability(chance, "chance"), named=name == "named-row")
+    if name in ("exact-sum", "constant"):
+        return exact_statistic(databases, sum if name == "exact-sum" else lambda _: 0)
+    published = as_probability(chance, "chance")
+    if name == "first-row":
+        return from_function(databases, lambda x: _published(x[0], published))
+    return random_row(databases, published, named=name == "named-row")
+
+
+def _published(record: int, chance: Fraction) -> Distribution:
+    return Distribution.of({"nothing": 1 - chance, record: chance})
