@@ -40,9 +40,9 @@ class Session:
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
         take_first_snapshot(policy, check_no_snapshot)
-        self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
+        self.ledger: Ledger = self._open_ledger(author)
         self.ledger.call_before_charges(self._claim)
-        self.data = Data(policy, self.ledger, progress)
+        self.data = self._open_data(progress)
         self.repeats = Repeats(self.ledger)
         self.earlier_batches = EarlierBatches(self.ledger)
         self.profiles = Profiles(self)
@@ -95,16 +95,7 @@ class Session:
 
     def budgets(self, analyst: str) -> list[Budget]:
         """Return every budget that a question of this analyst is charged to."""
-        own = self.policy.analysts.get(analyst)
-        return [
-            self.policy.budget,
-            *([own.budget] if own is not None and own.budget is not None else []),
-            *(
-                group.budget
-                for group in self.policy.coalitions.values()
-                if analyst in group.members
-            ),
-        ]
+        return budgets_of(self.policy, analyst)
 
     def check_open(self) -> None:
         """Refuse questions to a session that has been closed."""
@@ -133,6 +124,12 @@ class Session:
     ) -> None:
         self.close()
 
+    def _open_ledger(self, author: str | None) -> Ledger:
+        return open_claimed(self.policy, account_terms(self.policy), author)
+
+    def _open_data(self, progress: Callable[[str], None] | None) -> Data:
+        return Data(self.policy, self.ledger, progress)
+
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
         if not self._is_claimed():
@@ -151,3 +148,13 @@ class Session:
 def closed() -> Refused:
     """Return the refusal of whatever is asked after the end."""
     return Refused("closed", "this San has been closed", "open the policy again with sanql.open(…)")
+
+
+def budgets_of(policy: Policy, analyst: str) -> list[Budget]:
+    """Return every budget of a policy that a question of an analyst is charged to."""
+    own = policy.analysts.get(analyst)
+    return [
+        policy.budget,
+        *([own.budget] if own is not None and own.budget is not None else []),
+        *(group.budget for group in policy.coalitions.values() if analyst in group.members),
+    ]

@@ -4,6 +4,15 @@ Rows are read, nothing is charged, and nothing of it is ever shown to an analyst
 """
 
 from sanql.examine.examination import Examination, Mismatch, examine
-from sanql.examine.rows import remove_leftovers
+from sanql.examine.reach import Reach, reach_of
+from sanql.examine.rows import readable_source, remove_leftovers
 
-__all__ = ["Examination", "Mismatch", "examine", "remove_leftovers"]
+__all__ = [
+    "Examination",
+    "Mismatch",
+    "Reach",
+    "examine",
+    "reach_of",
+    "readable_source",
+    "remove_leftovers",
+]

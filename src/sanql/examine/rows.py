@@ -96,7 +96,7 @@ class Rows:
 @contextmanager
 def examined_rows(policy: Policy, progress: Callable[[str], None]) -> Iterator[Rows]:
     """Give the rows of a policy's tables for a while; PolicyError where they cannot be read."""
-    source, engine = _source(policy), open_engine()
+    source, engine = readable_source(policy), open_engine()
     schema = engine.describe(source.inspection(policy))
     if schema is None:
         raise PolicyError([Fault("dataset.source", "it cannot be opened", "see that it is whole")])
@@ -121,7 +121,8 @@ def remove_leftovers(policy: Policy) -> None:
     sweep_folders(policy.ledger.parent, _FOLDERS)
 
 
-def _source(policy: Policy) -> Source:
+def readable_source(policy: Policy) -> Source:
+    """Return the policy's source, where its owner may look at its rows; PolicyError where not."""
     if policy.scratch:
         raise PolicyError(
             [
