@@ -17,6 +17,7 @@ from sanql.ask.repeats import Repeats
 from sanql.catalog import Description
 from sanql.engines import check_no_snapshot
 from sanql.errors import Refused
+from sanql.examine import chosen_in_words
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Budget, Policy, Table, load
 from sanql.sources import HeldClaim, claim, open_claimed, take_first_snapshot
@@ -51,6 +52,8 @@ class Session:
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._tables: tuple[object, Mapping[str, Table]] = self, {}
         self._closed = False
+        self.chosen_looking = chosen_in_words(policy)
+        """What certificates say of values that were chosen looking at the data; mostly nothing."""
         self.stopping = False
         """Whether the operator is ending what runs."""
 

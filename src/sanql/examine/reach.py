@@ -28,9 +28,9 @@ class Reach:
     bounds: Mapping[str, tuple[Value, Value]] = field(default_factory=dict)
 
 
-def reach_of(policy: Policy, progress: Callable[[str], None]) -> dict[str, Reach]:
-    """Return how far the rows of each private table reach; they are read, and nothing is charged."""
-    with examined_rows(policy, progress) as rows:
+def reach_of(policy: Policy, command: str, progress: Callable[[str], None]) -> dict[str, Reach]:
+    """Return how far the rows of each private table reach; a command reads them, for nothing."""
+    with examined_rows(policy, command, progress) as rows:
         return {
             table.name: Reach(
                 {each.kind: _most(rows, each) for each in by_kind(table)}, _bounds(rows, table)

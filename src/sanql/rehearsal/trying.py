@@ -60,7 +60,7 @@ def rehearse_questions(
     tried = sorted(set(epsilons))
     with scratch_folder(owned) as folder:
         progress("looking how far rows reach")
-        ways = list(lifted(owned, reach_of(owned, progress)))
+        ways = list(lifted(owned, reach_of(owned, "rehearse", progress)))
         with ExitStack() as open_sessions:
             rooms = _Rooms(owned, folder, asker, progress, open_sessions)
             found = [
