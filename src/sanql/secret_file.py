@@ -1,4 +1,4 @@
-"""A secret that is all a file holds, which its owner alone may read."""
+"""Files that their owner alone may read: a secret that is all one holds, and what is kept secret."""
 
 from __future__ import annotations
 
@@ -27,3 +27,15 @@ def read_secret_file(path: Path) -> str:
     if not secret or "\n" in secret or len(text.encode()) > SECRET_BYTES_MAX:
         raise SecretFileFault("is not one line with a secret")
     return secret
+
+
+def write_for_owner(path: Path, text: str) -> None:
+    """Write a text to a file that nobody but its owner may read, whoever could before.
+
+    Raises OSError where it cannot be written, or its rights cannot be taken from others.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)  # first: what others may read of it is what was there
+        file.truncate()
+        file.write(text)

@@ -82,6 +82,7 @@ from sanql.account.stores.opening import (
     own_heads,
     reader_at,
     set_aside,
+    store_in_memory,
 )
 from sanql.account.stores.protocol import LedgerReader
 from sanql.account.stores.putting_back import go_on, put_back
@@ -201,6 +202,7 @@ __all__ = [
     "source_changed",
     "stamps_missing",
     "state_after",
+    "store_in_memory",
     "total_charge",
     "version_name",
 ]

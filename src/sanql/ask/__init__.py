@@ -5,19 +5,21 @@ from sanql.ask.answer_batch import ask_batch, ask_batch_with
 from sanql.ask.batch import AskedText, BatchRequest, read_batch
 from sanql.ask.batch_explanation import explain_batch
 from sanql.ask.columns import answer_columns, interval_columns
+from sanql.ask.data import Data
 from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.measure_profiles import profile_tables
 from sanql.ask.own_history import history, read_again, recorded_certificate
 from sanql.ask.request import Request, read_request
 from sanql.ask.schema import schema_of
-from sanql.ask.session import Session, closed
+from sanql.ask.session import Session, budgets_of, closed
 from sanql.ask.spooled_rows import SpooledAnswer, spool_publicly
 
 __all__ = [
     "EPSILON_TYPICAL",
     "AskedText",
     "BatchRequest",
+    "Data",
     "Request",
     "Session",
     "SpooledAnswer",
@@ -26,6 +28,7 @@ __all__ = [
     "ask_batch",
     "ask_batch_with",
     "ask_with",
+    "budgets_of",
     "closed",
     "explain_batch",
     "explain_request",

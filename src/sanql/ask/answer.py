@@ -89,7 +89,7 @@ def answer(session: Session, request: Request, publicly: Publicly[T]) -> Answer 
         raise _rehearsal(session, request, parsed)
     question = find_bounds(session, request, parsed)
     plan = price_question(session, request, question)
-    certifying = Certifying(plan, request, question, session.profiles.now())
+    certifying = Certifying(plan, request, question, session.profiles.now(), session.chosen_looking)
     cells = recorded(session, request.analyst, plan, fresh=request.options.fresh)
     within = None if cells is not None else within_batch(session, request, question, plan)
     if within is not None:

@@ -75,7 +75,9 @@ def _on_record(
     alone = price_question(session, request, question)
     cells = recorded(session, batch.analyst, alone)
     if cells is not None:
-        certifying = Certifying(alone, request, question, session.profiles.now())
+        certifying = Certifying(
+            alone, request, question, session.profiles.now(), session.chosen_looking
+        )
         return OnRecord(request, certifying, cells)
     within = within_batch(session, request, question, plan.questions[place].plan)
     return None if within is None else OnRecord(request, within, within.cells)

@@ -93,6 +93,7 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
         raised=is_at_least_price(session.policy, request, plan),
         profiles=session.profiles.now(),
         rows_guessed=request.options.rows_guessed,
+        chosen=session.chosen_looking,
     )
 
 

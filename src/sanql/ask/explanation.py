@@ -42,10 +42,11 @@ def explanation_of(
     raised: bool,
     profiles: Mapping[str, Profile],
     rows_guessed: int | None,
+    chosen: tuple[str, ...] = (),
 ) -> Explanation:
     """Return the explanation of a plan, and of the bounds that it needs found."""
     several = plan.several
-    certificate = certify(plan, display.in_words(), profiles)
+    certificate = certify(plan, (*display.in_words(), *chosen), profiles)
     return Explanation(
         charge=whole_charge(question, plan),
         remaining=remaining,

@@ -155,7 +155,7 @@ def show_over_statistics(
 def certificate_of_statistics(session: Session, request: Request, plan: StagedPlan) -> Certificate:
     """Return the one certificate of all statistics of a question."""
     several, stages = plan.answers, len(plan.stages)
-    words = [*request.display.in_words()]
+    words = [*request.display.in_words(), *session.chosen_looking]
     words.append(
         f"computed from {several} noisy statistic{'s' if several > 1 else ''}, which the analyst might "
         "have asked for as they are: epsilon and delta are those of all together"

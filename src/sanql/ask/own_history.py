@@ -184,7 +184,10 @@ def _noisy(session: Session, request: Request, asked: AskedQuestion, note: Asked
         raise not_as_it_was(asked.number)
     cells = RecordedCells(LevelCells.from_bytes(content, plan), version, cached=True)
     return show_recorded(
-        session, request, Certifying(plan, request, question, session.profiles.now()), cells
+        session,
+        request,
+        Certifying(plan, request, question, session.profiles.now(), session.chosen_looking),
+        cells,
     )
 
 

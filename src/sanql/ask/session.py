@@ -17,6 +17,7 @@ from sanql.ask.repeats import Repeats
 from sanql.catalog import Description
 from sanql.engines import check_no_snapshot
 from sanql.errors import Refused
+from sanql.examine import chosen_in_words
 from sanql.mechanisms import ExactSampler, Sampler
 from sanql.policy import Budget, Policy, Table, load
 from sanql.sources import HeldClaim, claim, open_claimed, take_first_snapshot
@@ -40,9 +41,9 @@ class Session:
         self.policy = policy
         self.sampler: Sampler = sampler or ExactSampler()
         take_first_snapshot(policy, check_no_snapshot)
-        self.ledger: Ledger = open_claimed(policy, account_terms(policy), author)
+        self.ledger: Ledger = self._open_ledger(author)
         self.ledger.call_before_charges(self._claim)
-        self.data = Data(policy, self.ledger, progress)
+        self.data = self._open_data(progress)
         self.repeats = Repeats(self.ledger)
         self.earlier_batches = EarlierBatches(self.ledger)
         self.profiles = Profiles(self)
@@ -51,6 +52,8 @@ class Session:
         self._claimed: object = self  # what of the data was open when they were last claimed
         self._tables: tuple[object, Mapping[str, Table]] = self, {}
         self._closed = False
+        self.chosen_looking = chosen_in_words(policy)
+        """What certificates say of values that were chosen looking at the data; mostly nothing."""
         self.stopping = False
         """Whether the operator is ending what runs."""
 
@@ -95,16 +98,7 @@ class Session:
 
     def budgets(self, analyst: str) -> list[Budget]:
         """Return every budget that a question of this analyst is charged to."""
-        own = self.policy.analysts.get(analyst)
-        return [
-            self.policy.budget,
-            *([own.budget] if own is not None and own.budget is not None else []),
-            *(
-                group.budget
-                for group in self.policy.coalitions.values()
-                if analyst in group.members
-            ),
-        ]
+        return budgets_of(self.policy, analyst)
 
     def check_open(self) -> None:
         """Refuse questions to a session that has been closed."""
@@ -133,6 +127,12 @@ class Session:
     ) -> None:
         self.close()
 
+    def _open_ledger(self, author: str | None) -> Ledger:
+        return open_claimed(self.policy, account_terms(self.policy), author)
+
+    def _open_data(self, progress: Callable[[str], None] | None) -> Data:
+        return Data(self.policy, self.ledger, progress)
+
     def _claim(self) -> None:
         """See that the data belong to the ledger's account, and still do, before each charge."""
         if not self._is_claimed():
@@ -151,3 +151,13 @@ class Session:
 def closed() -> Refused:
     """Return the refusal of whatever is asked after the end."""
     return Refused("closed", "this San has been closed", "open the policy again with sanql.open(…)")
+
+
+def budgets_of(policy: Policy, analyst: str) -> list[Budget]:
+    """Return every budget of a policy that a question of an analyst is charged to."""
+    own = policy.analysts.get(analyst)
+    return [
+        policy.budget,
+        *([own.budget] if own is not None and own.budget is not None else []),
+        *(group.budget for group in policy.coalitions.values() if analyst in group.members),
+    ]

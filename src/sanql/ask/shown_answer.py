@@ -32,10 +32,12 @@ class Certifying:
     request: Request
     question: BoundedQuestion
     profiles: Mapping[str, Profile]
+    chosen: tuple[str, ...] = ()
 
     @computed_once
     def certificate(self) -> Certificate:
-        certificate = certify(self.plan, self.request.display.in_words(), self.profiles)
+        words = (*self.request.display.in_words(), *self.chosen)
+        certificate = certify(self.plan, words, self.profiles)
         return with_bounds_certified(certificate, self.plan, self.question)
 
     def of(self, cells: RecordedCells) -> Certifying:

@@ -51,7 +51,11 @@ def _shown(
     confidence, display = request.options.confidence, request.display
     shown = show_levels(plan, cells.measured, confidence, display, adjusted=cells.shown)
     kept = found.remaining
-    words = *display.in_words(), *_in_words(batch, question, number)
+    words = (
+        *display.in_words(),
+        *_in_words(batch, question, number),
+        *session.chosen_looking,
+    )
     return Answer(
         content=MeasuredContent(shown.table, shown.intervals),
         confidence=confidence,

@@ -16,6 +16,11 @@ COMMANDS = {
     "init": ("sanql.cli.policy", "init", "Draft a policy from the schemas of data files."),
     "import": ("sanql.cli.policy", "import_", "Draft a policy from SmartNoise metadata."),
     "check": ("sanql.cli.policy", "check", "Check a policy and its source; report every fault."),
+    "rehearse": (
+        "sanql.cli.rehearse",
+        "rehearse",
+        "Try questions for the owner: true against private answers.",
+    ),
     "suggest": (
         "sanql.cli.suggest",
         "suggest",

@@ -80,6 +80,7 @@ def check(file: Path | None, named: Path | None, data: bool, form: str) -> None:
         from sanql.cli.exact_tables import terms_line, terms_to_dict
         from sanql.cli.ledger_comparison import compared_ledger
         from sanql.exact import terms_of
+        from sanql.examine import chosen_in_words
         from sanql.policy import load_with_faults
 
         loaded, faults = load_with_faults(policy)
@@ -91,13 +92,15 @@ def check(file: Path | None, named: Path | None, data: bool, form: str) -> None:
         if faults:
             raise PolicyError(faults)
         terms = [terms_of(exact) for exact in loaded.exact.values()]
+        chosen = chosen_in_words(loaded)
         examination = _examined(loaded) if data else None
         seen = {} if examination is None else {"data": examination.to_dict()}
         if form == "json":
             exact = {term.exact.name: terms_to_dict(term) for term in terms}
             noted = [asdict(note) for note in notes]
             content = {"policy": loaded.name, "faults": [], "notes": noted, "exact": exact}
-            say_json(content | seen | {"ledger": account.to_dict()})
+            looked = {"chosen_looking": list(chosen)} if chosen else {}
+            say_json(content | seen | looked | {"ledger": account.to_dict()})
         else:
             say(f"{policy}: the policy of {loaded.name} has no faults")
             for table in loaded.tables.values():
@@ -111,6 +114,8 @@ def check(file: Path | None, named: Path | None, data: bool, form: str) -> None:
                 say(f"  note: {note}")
             for line in account.lines():
                 say(f"  {line}")
+            for line in chosen:
+                say(f"  note: {line}")
             if examination is not None:
                 _say_of_data(examination)
         wrong = examination is not None and examination.wrong

@@ -4,6 +4,29 @@ Rows are read, nothing is charged, and nothing of it is ever shown to an analyst
 """
 
 from sanql.examine.examination import Examination, Mismatch, examine
-from sanql.examine.rows import remove_leftovers
+from sanql.examine.looks import (
+    Look,
+    chosen_in_words,
+    chosen_looking,
+    looks_of,
+    looks_path,
+    record_look,
+)
+from sanql.examine.reach import Reach, reach_of
+from sanql.examine.rows import readable_source, remove_leftovers
 
-__all__ = ["Examination", "Mismatch", "examine", "remove_leftovers"]
+__all__ = [
+    "Examination",
+    "Look",
+    "Mismatch",
+    "Reach",
+    "chosen_in_words",
+    "chosen_looking",
+    "examine",
+    "looks_of",
+    "looks_path",
+    "reach_of",
+    "readable_source",
+    "record_look",
+    "remove_leftovers",
+]

@@ -47,7 +47,7 @@ class Examination:
 def examine(policy: Policy, progress: Callable[[str], None]) -> Examination:
     """Read a policy's data and return what in them does not fit it; nothing is charged."""
     counted: list[TableCounts] = []
-    with examined_rows(policy, progress) as rows:
+    with examined_rows(policy, "check --data", progress) as rows:
         for table in policy.tables.values():
             progress(f"counting {table.name}")
             counted += [count_table(rows, each) for each in by_kind(table)]

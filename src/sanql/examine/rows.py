@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sanql.catalog import BoundTable, PreparedSource, SourceFormat, bind
 from sanql.engines import Pool, key_file, open_engine
 from sanql.errors import Fault, PolicyError
+from sanql.examine.looks import record_look
 from sanql.kernel import (
     CATALOG,
     FolderNames,
@@ -94,9 +95,12 @@ class Rows:
 
 
 @contextmanager
-def examined_rows(policy: Policy, progress: Callable[[str], None]) -> Iterator[Rows]:
-    """Give the rows of a policy's tables for a while; PolicyError where they cannot be read."""
-    source, engine = _source(policy), open_engine()
+def examined_rows(policy: Policy, command: str, progress: Callable[[str], None]) -> Iterator[Rows]:
+    """Give the rows of a policy's tables for a while; PolicyError where they cannot be read.
+
+    That a command looks at them is put on record before.
+    """
+    source, engine = readable_source(policy), open_engine()
     schema = engine.describe(source.inspection(policy))
     if schema is None:
         raise PolicyError([Fault("dataset.source", "it cannot be opened", "see that it is whole")])
@@ -106,6 +110,7 @@ def examined_rows(policy: Policy, progress: Callable[[str], None]) -> Iterator[R
         name: _side_by_side(table, formats[name], schema["tables"]) for name, table in bound.items()
     }
     remove_leftovers(policy)
+    record_look(policy, command)
     folder, lock = locked_folder(policy.ledger.parent, _FOLDERS)
     try:
         database = folder / "rows.duckdb"
@@ -121,7 +126,8 @@ def remove_leftovers(policy: Policy) -> None:
     sweep_folders(policy.ledger.parent, _FOLDERS)
 
 
-def _source(policy: Policy) -> Source:
+def readable_source(policy: Policy) -> Source:
+    """Return the policy's source, where its owner may look at its rows; PolicyError where not."""
     if policy.scratch:
         raise PolicyError(
             [

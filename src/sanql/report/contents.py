@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from sanql.examine import Look
 from sanql.results import Balance
 
 
@@ -72,6 +73,8 @@ class Report:
     questions: tuple[Mapping[str, Any], ...]
     exact: tuple[Mapping[str, Any], ...]
     changes: tuple[ChangeOnRecord, ...]
+    looks: tuple[Look, ...]
+    chosen_looking: tuple[str, ...]
     verification: Mapping[str, Any]
 
     @property

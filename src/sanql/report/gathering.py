@@ -11,6 +11,7 @@ from typing import Any
 from sanql import __version__
 from sanql.audit.ledger import RecordChoice, list_records, verify_account
 from sanql.exact import terms_of
+from sanql.examine import chosen_looking, looks_of
 from sanql.numbers import number_upper
 from sanql.policy import Budget, ColumnUnit, Policy, Table, ViaUnit
 from sanql.report.contents import (
@@ -55,6 +56,8 @@ def gather(policy: Policy) -> Report:
         questions=tuple(questions),
         exact=tuple(_exact_releases(policy, verified.to_dict()["exact"])),
         changes=tuple(_changes(records)),
+        looks=looks_of(policy).times,
+        chosen_looking=chosen_looking(policy),
         verification=verified.to_dict(),
     )
 

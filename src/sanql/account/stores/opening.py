@@ -9,6 +9,7 @@ from typing import cast
 
 from sanql.account.ledger.chain import BEGINNING, Head, check_readable, head_path, read_pinned
 from sanql.account.ledger.refusals import check_never_pinned
+from sanql.account.stores.memory import MemoryStore
 from sanql.account.stores.postgres import PostgresStore, is_kept, read_database, rename
 from sanql.account.stores.protocol import LedgerReader, Store
 from sanql.account.stores.sqlite import SqliteStore
@@ -28,6 +29,11 @@ def open_store(policy: Policy) -> Store:
 def store_at(place: LedgerPlace) -> Store:
     """Return the store that a ledger is kept in, made where there is none."""
     return SqliteStore(place) if isinstance(place, Path) else PostgresStore(place)
+
+
+def store_in_memory(policy: Policy) -> Store:
+    """Return a store that is gone with this process: of an account that a rehearsal is charged to."""
+    return MemoryStore(policy.ledger)
 
 
 def is_there(place: LedgerPlace) -> bool:
