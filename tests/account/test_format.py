@@ -15,7 +15,13 @@ import pytest
 
 from account.forging import forge, forge_opening
 from sanql.account.charge import Charge
-from sanql.account.ledger.chain import FORMAT_OF_KINDS, LEDGER_FORMAT, LEDGER_FORMATS, head_path
+from sanql.account.ledger.chain import (
+    FORMAT_OF_KINDS,
+    FORMAT_OF_TRANCHES,
+    LEDGER_FORMAT,
+    LEDGER_FORMATS,
+    head_path,
+)
 from sanql.account.ledger.ledger import Ledger
 from sanql.account.ledger.terms import account_terms
 from sanql.audit.ledger import verify
@@ -30,7 +36,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 OLD = sorted(
     path.parent
     for number in LEDGER_FORMATS
-    if number < LEDGER_FORMAT  # FORMAT_OF_KINDS is another dataset's
+    if number < LEDGER_FORMAT  # later ones are of other datasets
     for path in FIXTURES.glob(f"format_{number}/*/town.ledger")
 )
 TERMS = {"neighbours": "add-remove"}
@@ -67,7 +73,7 @@ def columns_join(town: Path) -> list[str]:
 def test_there_is_a_ledger_of_every_format() -> None:
     folders = {path.parent.parent.name for path in FIXTURES.glob("format_*/*/town.ledger")}
     assert folders == {f"format_{number}" for number in LEDGER_FORMATS}
-    assert tuple(range(1, FORMAT_OF_KINDS + 1)) == LEDGER_FORMATS
+    assert tuple(range(1, FORMAT_OF_TRANCHES + 1)) == LEDGER_FORMATS
 
 
 def test_the_auditor_finds_an_old_ledger_sound_and_its_balances_as_they_were(town: Path) -> None:
@@ -146,7 +152,7 @@ def test_a_new_ledger_is_of_the_newest_format(make_policy: MakePolicy) -> None:
     assert records[0].content["format"] == LEDGER_FORMAT
 
 
-@pytest.mark.parametrize("written", [6, 99, 0, -1, "2", None, True, 2.0])
+@pytest.mark.parametrize("written", [7, 99, 0, -1, "2", None, True, 2.0])
 def test_a_format_that_nobody_has_written_is_refused_by_name_and_nothing_is_written(
     written: object, make_policy: MakePolicy
 ) -> None:
@@ -167,7 +173,7 @@ def test_a_ledger_that_went_on_in_an_unknown_format_is_refused_by_name(
 ) -> None:
     policy = make_policy()
     Ledger.open(policy, TERMS).close()
-    forge(policy, "format", {"format": FORMAT_OF_KINDS + 1})
+    forge(policy, "format", {"format": FORMAT_OF_TRANCHES + 1})
     forge(policy, "novelty", {"whatever": "comes"})
     with pytest.raises(LedgerError) as error:
         Ledger.open(policy, TERMS)
@@ -175,7 +181,7 @@ def test_a_ledger_that_went_on_in_an_unknown_format_is_refused_by_name(
     fault = verify(policy.ledger).fault
     assert fault is not None and (
         fault.sequence,
-        f"format {FORMAT_OF_KINDS + 1}" in str(fault),
+        f"format {FORMAT_OF_TRANCHES + 1}" in str(fault),
     ) == (
         3,
         True,

@@ -28,6 +28,7 @@ HEADINGS = {
     "unit": "[unit.NAME]",
     "analyst": "[analyst.NAME]",
     "coalition": "[coalition.NAME]",
+    "reserved": "[reserved.NAME]",
     "table": "[table.NAME]",
     "column": "[table.NAME.column]",
     "domain": "domain",

@@ -15,22 +15,29 @@ from sanql.cli.saying import say, say_json
 FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @POLICY
 @click.option("--analyst", "-a", help="Only what this analyst is shown: an account of their own.")
 @anywhere
 @FORM
-def budget(policy: Path, analyst: str | None, form: str, **where: Any) -> None:
+@click.pass_context
+def budget(
+    context: click.Context, /, policy: Path, analyst: str | None, form: str, **where: Any
+) -> None:
     """Show every account: its budget, what is spent at most and what is left at least.
 
     A server shows the accounts that whoever asks is shown.
     """
+    if context.invoked_subcommand is not None:
+        context.obj = policy
+        return
     place = place_of(where, analyst)
     with reported(form):
         if place is not None:
             _budget_there(place, form)
             return
         from sanql.policy import load
+        from sanql.results import alerts_of
         from sanql.san import San
 
         loaded = load(policy)
@@ -40,6 +47,7 @@ def budget(policy: Path, analyst: str | None, form: str, **where: Any) -> None:
             others = san.ledger.spent_without_budget() if analyst is None else []
             releases = san.ledger.exact.entries()
             losses = san.ledger.owner.state.losses
+        alerts = alerts_of(balances, loaded.alerts_at)
         from sanql.cli.exact_tables import print_releases, releases_to_dicts
         from sanql.cli.tables import balances_to_dicts, print_balances
 
@@ -51,15 +59,44 @@ def budget(policy: Path, analyst: str | None, form: str, **where: Any) -> None:
                     "accounts": accounts,
                     "exact": releases_to_dicts(releases),
                     "missing": missing,
+                    "alerts": alerts,
                 }
             )
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
+            for alert in alerts:
+                say(alert)
             print_releases(releases)
             for loss in losses:
                 say(loss_in_words(loss))
             if loaded.scratch:
                 click.echo("a scratch account: charges are rehearsed, nothing is ever answered")
+
+
+@budget.command("open")
+@click.argument("period", required=False)
+@click.option("-p", "--policy", type=click.Path(path_type=Path), help="The owner's policy.")
+@FORM
+@click.pass_context
+def open_(context: click.Context, period: str | None, policy: Path | None, form: str) -> None:
+    """Open the tranche of PERIOD (2026-11, 2026-W47, …), or of the one that it is, on record.
+
+    Each period has one. Of a budget with `per` nothing can be spent before its first is open.
+    """
+    with reported(form):
+        from sanql.account import Ledger, account_terms
+        from sanql.policy import load
+
+        loaded = load(policy or context.obj)
+        with Ledger.open(loaded, account_terms(loaded)) as ledger:
+            opened = ledger.tranches.open(period)
+        if form == "json":
+            say_json({"dataset": loaded.name, "opened": [vars(each) for each in opened]})
+            return
+        for each in opened:
+            say(
+                f"{loaded.name}: the tranche of {each.period} is open, of {', '.join(each.accounts)}"
+            )
 
 
 def _budget_there(place: ServerChoice, form: str) -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from sanql.cli.asked_tables import asked_in_words, became
 from sanql.cli.exact_tables import cells_in_words, verified_lines
 from sanql.numbers import show_lower, show_upper
+from sanql.results import PacedBudget
 from sanql.visible import visible
 
 if TYPE_CHECKING:
@@ -65,9 +66,10 @@ def print_balances(
     for heading in ("account", "budget", "spent at most", "left at least"):
         table.add_column(heading)
     for balance in balances:
+        whole = _pair(balance.budget.epsilon, balance.budget.delta, show_lower)
         table.add_row(
             _safe(balance.named),
-            _pair(balance.budget.epsilon, balance.budget.delta, show_lower),
+            "; ".join([whole, *balance.opened_in_words]),
             _pair(balance.spent_upper.epsilon, balance.spent_upper.delta, show_upper),
             _pair(balance.remaining_lower.epsilon, balance.remaining_lower.delta, show_lower),
         )
@@ -95,6 +97,7 @@ def balances_to_dicts(
             ),
             "reserved": balance.reserved,
             **({} if balance.protects is None else {"protects": balance.protects}),
+            **_tranches(balance),
         }
         for balance in balances
     ] + [
@@ -107,6 +110,15 @@ def balances_to_dicts(
         }
         for name, spent in others
     ]
+
+
+def _tranches(balance: Balance) -> dict[str, Any]:
+    match balance.budget:
+        case PacedBudget(tranche=tranche, per=per):
+            opened = {"epsilon": show_lower(balance.open or Fraction(0))}
+            return {"open": opened, "tranche": {"epsilon": show_lower(tranche), "per": per}}
+        case _:
+            return {}
 
 
 def print_records(
@@ -192,6 +204,10 @@ def _content(record: dict[str, Any], end: str) -> str:
         case "tables":
             units = [f"unit of {name}: {unit}" for name, unit in body["private"].items()]
             return f"declared since: {'; '.join([*units, *_public(body), *_columns(body)])}"
+        case "tranche":
+            return (
+                f"a tranche is open for {body['period']}, one a {body['per']}, by {body['author']}"
+            )
         case "rename":
             what = body["table"] if body["column"] is None else f"{body['table']}.{body['column']}"
             return f"{what} is called {body['to']}; by {body['author']}, because: {body['reason']}"

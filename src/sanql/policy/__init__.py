@@ -3,7 +3,7 @@
 from sanql.policy.document import lines_of
 from sanql.policy.drafting import draft
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
-from sanql.policy.keys import ROWS_MOST
+from sanql.policy.keys import PERIODS, ROWS_MOST
 from sanql.policy.loading import load, load_with_faults
 from sanql.policy.model import (
     Accounting,
@@ -40,9 +40,10 @@ from sanql.policy.section import fold, place_of
 from sanql.policy.smartnoise import from_smartnoise
 from sanql.policy.units import identifiers, own_unit, root_unit, unit_path
 from sanql.policy.values import show_number
-from sanql.results import Budget
+from sanql.results import Budget, PacedBudget
 
 __all__ = [
+    "PERIODS",
     "ROWS_MOST",
     "Accounting",
     "Analyst",
@@ -62,6 +63,7 @@ __all__ = [
     "Neighbours",
     "ObjectStore",
     "Origin",
+    "PacedBudget",
     "PassedTables",
     "Policy",
     "PostgresDatabase",

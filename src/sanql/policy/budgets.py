@@ -8,6 +8,7 @@ from fractions import Fraction
 from sanql.policy.attackers import read_attacker
 from sanql.policy.keys import EPSILON_LEAST, EPSILON_MOST, KEYS
 from sanql.policy.model import Accounting, Analyst, Coalition, Neighbours
+from sanql.policy.pacing import read_pacing, read_reserved
 from sanql.policy.section import Mistake, Section, quote, suggest
 from sanql.policy.values import (
     number_between,
@@ -16,7 +17,7 @@ from sanql.policy.values import (
     parse_number,
     show_number,
 )
-from sanql.results import Budget
+from sanql.results import Budget, PacedBudget
 
 _BUDGET_REMEDY = "write budget = { epsilon = …, delta = … }"
 
@@ -48,15 +49,18 @@ def read_coalitions(
     accounting: Accounting | None,
     whole: Budget | None,
     neighbours: Neighbours | None,
+    shared: Budget | None,
 ) -> dict[str, Coalition]:
-    """Return the coalitions of declared analysts."""
+    """Return the coalitions of declared analysts, and those of all but whom a share is kept for.
+
+    Shares are of the one budget that is `shared`, where there is one.
+    """
     section = root.section("coalition", "write [coalition.NAME]")
     declared_analysts = root.content.get("analyst")
     analysts = list(declared_analysts) if isinstance(declared_analysts, dict) else []
     coalitions: dict[str, Coalition] = {}
-    if section is None:
-        return coalitions
-    for name, declared in section.named_sections(parse_name, "write [coalition.NAME]"):
+    named = () if section is None else section.named_sections(parse_name, "write [coalition.NAME]")
+    for name, declared in named:
         declared.allow(KEYS["coalition"])
         members = declared.require(
             "members", _members_among(analysts), "list two or more declared analysts"
@@ -64,7 +68,7 @@ def read_coalitions(
         budget = require_budget(declared, accounting, neighbours, whole)
         if members is not None and budget is not None:
             coalitions[name] = Coalition(name, members, budget)
-    return coalitions
+    return coalitions | read_reserved(root, analysts, shared, [*coalitions])
 
 
 def _members_among(analysts: list[str]) -> Callable[[object], frozenset[str]]:
@@ -126,19 +130,23 @@ def _read_budget(
         delta = _read_delta(budget, accounting)
     if epsilon is None or delta is None:
         return None
+    paced = read_pacing(budget, Budget(epsilon, delta))
+    if paced is None:
+        return None
     if whole is not None:
         for key, own, most in (
-            ("epsilon", epsilon, whole.epsilon),
+            ("epsilon", paced.epsilon, whole.epsilon),
             ("delta", delta, whole.delta),
         ):
             if own > most:
+                written = "total" if isinstance(paced, PacedBudget) and key == "epsilon" else key
                 budget.fault(
-                    key if key in budget.content else "attacker",
+                    written if written in budget.content else "attacker",
                     f"{show_number(own)} is more than the dataset's {key} {show_number(most)} and"
                     " could never be spent",
                     "lower it, or raise the dataset's budget",
                 )
-    return Budget(epsilon, delta)
+    return paced
 
 
 def parse_epsilon(written: object) -> Fraction:

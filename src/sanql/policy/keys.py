@@ -28,10 +28,11 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "epsilon_per_query_min",
         "auto_bounds",
         "exact_together",
+        "alerts_at",
     ),
     "exact_together": ("epsilon", "delta"),
     "auto_bounds": ("epsilon",),
-    "budget": ("epsilon", "delta", "attacker"),
+    "budget": ("epsilon", "delta", "attacker", "per", "total"),
     "attacker": (
         "prior",
         "posterior_at_most",
@@ -43,6 +44,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "engine": ("memory", "deadline", "workers", "kind", "master", "layout", "encryption_key_file"),
     "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
+    "reserved": ("members", "share"),
     "unit": ("budget",),
     "table": (
         "public",
@@ -89,7 +91,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "accept": ("epsilon", "delta"),
     "privacy_unit": ("via", "references"),
 }
-SECTIONS = ("dataset", "engine", "unit", "analyst", "coalition", "table", "exact")
+SECTIONS = ("dataset", "engine", "unit", "analyst", "coalition", "reserved", "table", "exact")
+PERIODS = ("day", "week", "month", "quarter", "year")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)
 FAILURES_MAX_DEFAULT = 3

@@ -32,6 +32,7 @@ from sanql.policy.model import (
     Table,
     ViaUnit,
 )
+from sanql.policy.pacing import read_alerts
 from sanql.policy.postgres_address import LedgerDatabase, is_address, parse_address
 from sanql.policy.section import Faults, Mistake, Section, quote, suggest
 from sanql.policy.source import read_source
@@ -131,7 +132,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
     budget = _read_whole_budget(root, dataset, kinds, accounting, neighbours)
     largest = largest_of(kinds) or budget
     analysts = read_analysts(root, accounting, largest, neighbours)
-    coalitions = read_coalitions(root, accounting, largest, neighbours)
+    coalitions = read_coalitions(root, accounting, largest, neighbours, None if kinds else budget)
     _check_prices(dataset, budget, delta_per_query, least)
     _check_engine(root, engine, tables)
     exact, exact_together = _read_exact(root, dataset, tables, budget)
@@ -199,6 +200,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         origin=origin,
         kinds=kinds,
         exact_together=exact_together,
+        alerts_at=read_alerts(dataset),
     )
 
 

@@ -220,6 +220,9 @@ class EngineLimits:
     encryption_key_file: str | None = None
 
 
+ALERTS_DEFAULT = (Fraction(4, 5),)
+
+
 @dataclass(frozen=True)
 class Policy:
     """The whole declaration: what is protected, how well, and for whom.
@@ -256,6 +259,7 @@ class Policy:
     origin: Origin | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     exact_together: Budget | None = None
+    alerts_at: tuple[Fraction, ...] = ALERTS_DEFAULT
 
     @property
     def ledger_place(self) -> LedgerPlace:

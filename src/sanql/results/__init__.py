@@ -2,7 +2,15 @@
 
 from sanql.results.accounts import Accounts
 from sanql.results.answer import Answer
-from sanql.results.balance import AccountKind, Balance, Budget, remaining_in_words, spent_to_dict
+from sanql.results.balance import (
+    AccountKind,
+    Balance,
+    Budget,
+    PacedBudget,
+    alerts_of,
+    remaining_in_words,
+    spent_to_dict,
+)
 from sanql.results.batch import BatchExplanation, BatchQuestion
 from sanql.results.cells import finite
 from sanql.results.certificate import UNKNOWN_KEYS, Certificate, ExactCertificate
@@ -41,12 +49,14 @@ __all__ = [
     "Interval",
     "LevelExplained",
     "LimitChoice",
+    "PacedBudget",
     "ReceivedProfile",
     "Schema",
     "SchemaColumn",
     "SchemaTable",
     "ShownColumn",
     "Suggestion",
+    "alerts_of",
     "answer_from_dict",
     "certificate_from_dict",
     "explanation_from_dict",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,6 +36,14 @@ class Budget:
     delta: Fraction
 
 
+@dataclass(frozen=True)
+class PacedBudget(Budget):
+    """A budget of which each period opens a `tranche` of epsilon; all of it is what is promised."""
+
+    tranche: Fraction
+    per: str
+
+
 def believed_after(spent: Budget, prior: float) -> tuple[float, float, float]:
     """Return the least and the greatest belief that a guarantee allows, and how likely it is left.
 
@@ -52,6 +61,7 @@ def believed_after(spent: Budget, prior: float) -> tuple[float, float, float]:
 class Balance:
     """One account as it stands; `reserved` counts its open reservations.
 
+    `open` is how much of its epsilon tranches have opened so far, where the budget has such.
     Where a dataset has several kinds of privacy unit, an account `protects` units of one of them.
     """
 
@@ -62,6 +72,7 @@ class Balance:
     remaining_lower: Budget
     reserved: int
     protects: str | None = None
+    open: Fraction | None = None
 
     @property
     def named(self) -> str:
@@ -78,11 +89,28 @@ class Balance:
                 ("left", self.remaining_lower, show_lower),
             )
         ]
-        return visible(f"{self.named}: {'; '.join(told)}")
+        return visible("; ".join([f"{self.named}: {'; '.join(told)}", *self.opened_in_words]))
+
+    @property
+    def opened_in_words(self) -> tuple[str, ...]:
+        """What tranches have opened, in words; nothing where all of the budget is open."""
+        match self.budget:
+            case PacedBudget(tranche=tranche, per=per):
+                opened = show_lower(self.open or Fraction(0))
+                return (f"epsilon {opened} open, {show_lower(tranche)} a {per}",)
+            case _:
+                return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain data: numbers rounded to the safe side, and exact fractions."""
-        whom = {} if self.protects is None else {"protects": self.protects}
+        whom: dict[str, Any] = {} if self.protects is None else {"protects": self.protects}
+        if isinstance(self.budget, PacedBudget):
+            whom |= {
+                "open_epsilon": number_lower(self.open or Fraction(0)),
+                "open_epsilon_exact": rational_text(_down(self.open or Fraction(0))),
+                "tranche_epsilon_exact": rational_text(self.budget.tranche),
+                "per": self.budget.per,
+            }
         return whom | {
             "account": self.account,
             "kind": self.kind,
@@ -95,15 +123,41 @@ class Balance:
     @classmethod
     def from_dict(cls, shape: Mapping[str, Any]) -> Balance:
         """Return the account that `to_dict` wrote."""
+        budget, opened = budget_from_dict(shape["budget"]), None
+        if "per" in shape:
+            tranche = parse_rational(shape["tranche_epsilon_exact"])
+            budget = PacedBudget(budget.epsilon, budget.delta, tranche, str(shape["per"]))
+            opened = parse_rational(shape["open_epsilon_exact"])
         return cls(
             str(shape["account"]),
             shape["kind"],
-            budget_from_dict(shape["budget"]),
+            budget,
             budget_from_dict(shape["spent_upper"]),
             budget_from_dict(shape["remaining_lower"]),
             int(shape["reserved"]),
             shape.get("protects"),
+            opened,
         )
+
+
+def alerts_of(balances: Iterable[Balance], levels: Iterable[Fraction]) -> list[str]:
+    """Return, each in words, the accounts of which a share is spent that is to be told of.
+
+    A paced budget is told of by its newest tranche, too. Nothing is looked at but the accounts.
+    """
+    told = []
+    for balance in balances:
+        spent = balance.spent_upper.epsilon
+        parts = [("its budget", spent, balance.budget.epsilon)]
+        if isinstance(balance.budget, PacedBudget) and balance.open:
+            tranche = min(balance.budget.tranche, balance.open)
+            parts.append(("its newest tranche", spent - balance.open + tranche, tranche))
+        for what, used, whole in parts:
+            reached = [level for level in levels if whole and used >= level * whole]
+            if reached:
+                share = math.ceil(100 * used / whole)
+                told.append(f"{balance.named}: {share} % of {what} is spent")
+    return told
 
 
 def remaining_to_dict(balances: tuple[Balance, ...]) -> dict[str, Any]:

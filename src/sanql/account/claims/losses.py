@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sanql.account.ledger.budget_limits import Account, account_in
-from sanql.account.ledger.chain import FORMAT_OF_KINDS, Head, LedgerRecord
+from sanql.account.ledger.chain import FORMAT_OF_TRANCHES, Head, LedgerRecord
 from sanql.numbers import parse_rational, rational_text
 from sanql.policy import Budget
 
@@ -84,7 +84,7 @@ class Loss:
             } if not rest:
                 datetime.fromisoformat(time)
                 heads = tuple(map(_head, lost))
-                accounts = tuple(account_in(each, FORMAT_OF_KINDS) for each in declares)
+                accounts = tuple(account_in(each, FORMAT_OF_TRANCHES) for each in declares)
                 return cls(_head(kept), heads, accounts, _budget(spent), reason, by, taken, time)
             case _:
                 raise ValueError("not a loss")

@@ -27,7 +27,7 @@ def balances_after(books: Books, analyst: str, charge: Charge) -> list[Balance] 
     shown = shown_of(accounts)
     now = [books.running(account) for account in accounts]
     after = [balance.accountant.take(balance.spent, charge) for balance in now]
-    fit = [spent.within(account.budget) for account, spent in zip(accounts, after, strict=True)]
+    fit = [each.accountant.fits(each.spent, charge) for each in now]
     if not all(fit):
         return None
     return [
@@ -48,6 +48,7 @@ def balance_of(books: Books, account: Account, spent: Spent) -> Balance:
         accountant.remaining_lower(spent),
         _pending_of(books, account),
         account.protects,
+        books.tranches.open.get(account.identity),
     )
 
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from sanql.account.accountants.choice import accountant_for, known_accounting
 from sanql.account.accountants.protocol import Accountant
+from sanql.account.ledger.chain import FORMAT_OF_TRANCHES
 from sanql.computed_once import computed_once
 from sanql.numbers import parse_rational, rational_text
-from sanql.policy import Accounting, Budget, Policy
+from sanql.policy import PERIODS, Accounting, Budget, PacedBudget, Policy
 from sanql.results import AccountKind
 
 Identity = tuple[AccountKind, str, frozenset[str] | None, str | None]
@@ -48,13 +49,21 @@ class Account:
     def to_dict(self) -> dict[str, Any]:
         """Return the account in the ledger's words."""
         whom = {} if self.protects is None else {"protects": self.protects}
-        return whom | {
-            "kind": self.kind,
-            "name": self.name,
-            "members": None if self.members is None else sorted(self.members),
-            "epsilon": rational_text(self.budget.epsilon),
-            "delta": rational_text(self.budget.delta),
-        }
+        paced: dict[str, Any] = {}
+        if isinstance(self.budget, PacedBudget):
+            tranche = {"epsilon": rational_text(self.budget.tranche), "per": self.budget.per}
+            paced = {"tranche": tranche}
+        return (
+            whom
+            | paced
+            | {
+                "kind": self.kind,
+                "name": self.name,
+                "members": None if self.members is None else sorted(self.members),
+                "epsilon": rational_text(self.budget.epsilon),
+                "delta": rational_text(self.budget.delta),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,11 @@ class BudgetLimits:
         )
         signed = policy.second_signature and not policy.scratch  # which promises nothing
         return cls(policy.accounting, accounts, signed)
+
+    @computed_once
+    def paced(self) -> bool:
+        """Whether some budget is opened by and by."""
+        return any(isinstance(account.budget, PacedBudget) for account in self.accounts)
 
     @computed_once
     def kinds(self) -> frozenset[str]:
@@ -171,7 +185,7 @@ def _check_kinds(accounts: tuple[Account, ...]) -> None:
 def account_in(shape: object, written_in: int) -> Account:
     """Return the account that these words describe; anything else is a ValueError.
 
-    Since format 5 it may say which kind of unit it protects.
+    Since format 5 it may say which kind of unit it protects, since format 6 by what tranches it opens.
     """
     match shape:
         case {
@@ -189,9 +203,23 @@ def account_in(shape: object, written_in: int) -> Account:
             if (kind == "dataset") != (who is None):
                 raise ValueError("the dataset's account, and no other, takes everybody's charges")
             budget = Budget(parse_rational(epsilon), parse_rational(delta))
+            if "tranche" in rest:
+                budget = _paced(budget, rest["tranche"], written_in)
             return Account(cast(AccountKind, kind), name, who, budget, protects)
         case _:
             raise ValueError("not an account")
+
+
+def _paced(budget: Budget, shape: object, written_in: int) -> PacedBudget:
+    """Return a budget with the tranches by which it is opened."""
+    match shape:
+        case {"epsilon": epsilon, "per": str(per), **rest} if written_in >= FORMAT_OF_TRANCHES:
+            tranche = parse_rational(epsilon)
+            if per not in PERIODS or rest.keys() - {"open"} or not 0 < tranche <= budget.epsilon:
+                raise ValueError("not the tranches of a budget")
+            return PacedBudget(budget.epsilon, budget.delta, tranche, per)
+        case _:
+            raise ValueError("not the tranches of a budget")
 
 
 def shown_of(charged: list[Account]) -> list[Account]:

@@ -38,12 +38,13 @@ Kind = (
         "failures_reset",
         "erase",
         "checkpoint",
+        "tranche",
     ]
     | OwnershipKind
 )
 
 SCRATCH_KINDS: frozenset[Kind] = frozenset(
-    {"open", "format", "limits", "tables", "reserve", "void", "failures_reset", "erase"}
+    {"open", "format", "limits", "tables", "tranche", "reserve", "void", "failures_reset", "erase"}
 )
 """What a scratch account may record: charges, never an answer, a version of the data or a claim."""
 
@@ -69,7 +70,10 @@ LEDGER_FORMAT = 4
 FORMAT_OF_KINDS = 5
 """The format of the records of a dataset with several kinds of privacy unit."""
 
-LEDGER_FORMATS = (1, 2, 3, 4, 5)
+FORMAT_OF_TRANCHES = 6
+"""The format of the records of a dataset of which some budget is opened by and by."""
+
+LEDGER_FORMATS = (1, 2, 3, 4, 5, 6)
 """Every format ever written: each is read, verified and honoured."""
 
 
@@ -256,8 +260,10 @@ def check_head(head: Head | None, newest: Head, hash_at_head: str | None) -> Non
         raise damaged(head.sequence, "is not the record that had been written")
 
 
-def format_for(kinds: Collection[str]) -> int:
-    """Return the format in which an account is kept: what says nothing of kinds needs no newer one."""
+def format_for(kinds: Collection[str], *, paced: bool = False) -> int:
+    """Return the format in which an account is kept: without kinds or tranches no newer one is needed."""
+    if paced:
+        return FORMAT_OF_TRANCHES
     return FORMAT_OF_KINDS if kinds else LEDGER_FORMAT
 
 

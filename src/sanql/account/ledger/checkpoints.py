@@ -124,7 +124,7 @@ def _restore_sums(books: Books, state: Mapping[str, Any]) -> None:
     }
     limits = books.current_limits
     books.balances = {
-        account.identity: RunningBalance(limits.accountant_of(account), _spent(words))
+        account.identity: RunningBalance(books.accountant_of(account), _spent(words))
         for account, words in zip(limits.accounts, state["balances"], strict=True)
     }
     books.pending = {

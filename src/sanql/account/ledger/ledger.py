@@ -39,6 +39,7 @@ from sanql.account.ledger.opening import Opening
 from sanql.account.ledger.preconditions import Preconditions
 from sanql.account.ledger.published import Published
 from sanql.account.ledger.questions import Questions
+from sanql.account.ledger.tranches import Tranches
 from sanql.account.ledger.versions import Version
 from sanql.account.ledger.void_reasons import VoidReason, reason_of
 from sanql.account.stores.opening import open_store, own_heads
@@ -88,6 +89,7 @@ class Ledger:
         self._opening = Opening(self._journal, policy, terms, clock, author)
         self.owner = Owner(self._journal, clock)
         self.versions = DataVersions(self._journal, clock)
+        self.tranches = Tranches(self._journal, clock, author)
         self.failures = Failures(self._journal, policy, clock)
         self._preconditions = Preconditions(policy, self._opening, self.failures)
         self.questions = Questions(self._journal, clock, self._running_max)
@@ -111,11 +113,9 @@ class Ledger:
         """Open the policy's ledger, or create it when neither it nor its head exists.
 
         `terms` say what the numbers mean (neighbours, units) and can never change, but a private table
-        more may join them with the next charge. Limits can change: a policy with other budgets or
-        accounting appends a record of them. `head_lost` is the owner's
-        word that the second head, where it was pinned until now, is gone for good. The ledger is
-        kept where the policy says, or in the store that is given. `author` is who declares the limits,
-        the user of the operating system if nobody is named.
+        more may join them with the next charge. Limits can change: a policy with other budgets appends a
+        record of them. `head_lost` is the owner's word that the second head is gone for good. The ledger
+        is kept where the policy says, or in the store that is given. `author` is who declares the limits.
         """
         ledger = cls(policy, terms, store or open_store(policy), clock, author)
         shared = policy.ledger_database is not None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sanql.account.ledger.budget_limits import BudgetLimits
-from sanql.account.ledger.chain import format_for
+from sanql.account.ledger.chain import FORMAT_OF_TRANCHES, format_for
 from sanql.account.ledger.journal import Journal
+from sanql.account.ledger.limits_record import limits_content
 from sanql.account.ledger.moments import Clock, record_time
 from sanql.account.ledger.raising import (
     author_named,
@@ -55,8 +56,9 @@ class Opening:
                     journal.append("open", self._first_record())
                 known = self._goes_on()
                 if journal.books.limits != limits:
+                    self._go_on_in(format_for(limits.kinds, paced=limits.paced))
                     check_signed(journal.books.limits, limits, journal.books.signed)
-                    journal.append("limits", journal.books.limits_content(limits) | self._said())
+                    journal.append("limits", limits_content(journal.books, limits) | self._said())
                 if not known:
                     joining = journal.books.terms.lacking(self._declared)
                     self._append_tables(joining.public_alone())
@@ -93,7 +95,14 @@ class Opening:
 
     def _first_record(self) -> dict[str, object]:
         marks: dict[str, object] = {"scratch": True} if self._policy.scratch else {}
-        return self._declared.opening() | {"format": format_for(self._policy.kinds)} | marks
+        limits = BudgetLimits.of(self._policy)
+        form = format_for(limits.kinds, paced=limits.paced)
+        return self._declared.opening() | {"format": form} | marks
+
+    def _go_on_in(self, form: int) -> None:
+        """Go on in a later format where limits need one."""
+        if form == FORMAT_OF_TRANCHES and self._journal.books.format < form:
+            self._journal.append("format", {"format": form})
 
     def _goes_on(self) -> bool:
         """Return whether all public tables are on record; raise where the account cannot go on."""

@@ -17,6 +17,7 @@ from sanql.account.ledger.budget_limits import BudgetLimits
 from sanql.account.ledger.chain import canonical_json
 from sanql.errors import LedgerError
 from sanql.numbers import show_upper
+from sanql.policy import Budget, PacedBudget
 
 
 def raises(before: BudgetLimits | None, after: BudgetLimits) -> list[str]:
@@ -39,11 +40,20 @@ def raises(before: BudgetLimits | None, after: BudgetLimits) -> list[str]:
         if budget is None:
             found.append(f"{name} is gone, or has other members")
             continue
+        if isinstance(then, PacedBudget) and _opens_sooner(then, budget):
+            found.append(f"{name} opens sooner than by {show_upper(then.tranche)} a {then.per}")
         for key in ("epsilon", "delta"):
             old, new = getattr(then, key), getattr(budget, key)
             if new > old:
                 found.append(f"{key} of {name} is {show_upper(new)}, and was {show_upper(old)}")
     return found
+
+
+def _opens_sooner(before: PacedBudget, after: Budget) -> bool:
+    """Return whether other tranches, or none, may open more of a budget in the same time."""
+    if not isinstance(after, PacedBudget):
+        return True
+    return after.per != before.per or after.tranche > before.tranche
 
 
 def needs_signature(before: BudgetLimits | None, after: BudgetLimits) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.paced import PacedAccountant
 from sanql.account.accountants.protocol import Accountant
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
@@ -37,6 +38,8 @@ def exceeded(
     largest = [accountant.largest(spent, charge) for accountant, spent in states]
     fitting = [epsilon for epsilon in largest if epsilon is not None]
     remedy = "ask the data owner for a greater budget; identical questions stay free"
+    if isinstance(accountant, PacedAccountant) and accountant.open < account.budget.epsilon:
+        remedy = "wait for the owner to open the next tranche; identical questions stay free"
     if len(fitting) == len(states):
         fits = min(fitting)
         why = " (answers together spend less than their sum)" if fits > remaining.epsilon else ""
@@ -47,8 +50,19 @@ def exceeded(
         "budget_exceeded",
         f"the query costs epsilon {show_upper(charge.epsilon)}, delta {show_upper(charge.delta)}; "
         f"{account.named} has epsilon "
-        f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left",
+        f"{show_lower(remaining.epsilon)}, delta {show_lower(remaining.delta)} left"
+        f"{_of_open(accountant)}",
         remedy,
+    )
+
+
+def _of_open(accountant: Accountant) -> str:
+    """Return how much of a budget is open, where not all of it is."""
+    if not isinstance(accountant, PacedAccountant) or accountant.open >= accountant.budget.epsilon:
+        return ""
+    return (
+        f" of epsilon {show_lower(accountant.open)} that is open, of"
+        f" {show_lower(accountant.budget.epsilon)} in all"
     )
 
 

@@ -6,10 +6,24 @@ go. A charge is counted under the limits that were in force when it came: new li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sanql.account.accountants.filter import Spent
 from sanql.account.accountants.protocol import Accountant
 from sanql.account.charge import Charge
+from sanql.numbers import parse_rational
 from sanql.policy import Budget
+
+
+def spent_before_in(words: Mapping[str, object]) -> Spent:
+    """Return what a new account begins with, as limits say it; anything else is a ValueError."""
+    match words.get("spent_before"):
+        case None:
+            return Spent()
+        case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
+            return Spent(Budget(parse_rational(epsilon), parse_rational(delta)))
+        case _:
+            raise ValueError("not what was spent before")
 
 
 class RunningBalance:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never, cast
 
-from sanql.account.accountants.filter import Spent
+from sanql.account.accountants.protocol import Accountant
 from sanql.account.accountants.totals import ChargeHistory
 from sanql.account.charge import Charge
 from sanql.account.claims.ownership import Ownership
@@ -23,7 +23,8 @@ from sanql.account.ledger.asked import asked_hash
 from sanql.account.ledger.budget_limits import Account, BudgetLimits, Identity, shown_of
 from sanql.account.ledger.chain import (
     BEGINNING,
-    LEDGER_FORMAT,
+    FORMAT_OF_KINDS,
+    FORMAT_OF_TRANCHES,
     SCRATCH_KINDS,
     Head,
     LedgerRecord,
@@ -37,13 +38,12 @@ from sanql.account.ledger.exact_book import ExactBook
 from sanql.account.ledger.format_1 import spent_in_format_1
 from sanql.account.ledger.lost_records import LostRecords
 from sanql.account.ledger.raising import digest_of_limits, needs_signature, signed_limits
-from sanql.account.ledger.running_balance import RunningBalance
+from sanql.account.ledger.running_balance import RunningBalance, spent_before_in
 from sanql.account.ledger.segments import RecordedAnswer, Segments, checkpoint_named
 from sanql.account.ledger.terms import AccountTerms
+from sanql.account.ledger.tranche_book import TrancheBook
 from sanql.account.ledger.versions import Version, version_after
 from sanql.account.ledger.void_reasons import who_ended
-from sanql.numbers import parse_rational, rational_text
-from sanql.policy import Budget
 
 DATASET = "/dataset"
 """Who asks in the dataset's own name, and is charged to its account alone: nobody's name has a slash."""
@@ -69,6 +69,7 @@ class Books:
     exact: ExactBook = field(default_factory=ExactBook)
     version: Version | None = None
     ownership: Ownership = field(default_factory=Ownership)
+    tranches: TrancheBook = field(default_factory=TrancheBook)
     terms: AccountTerms = field(default_factory=AccountTerms)
     rehearsed: set[tuple[str, str]] = field(default_factory=set)
     lost: LostRecords = field(default_factory=LostRecords)
@@ -95,22 +96,9 @@ class Books:
         """Return the balance of an account in force, and its accountant with it."""
         return self.balances[account.identity]
 
-    def limits_content(self, limits: BudgetLimits) -> dict[str, object]:
-        """Return the body of a record of these limits.
-
-        An account that is new, though its members are not, begins with what they have spent.
-        """
-        shape = limits.to_dict()
-        for account, words in zip(limits.accounts, shape["accounts"], strict=True):
-            if account.identity not in self.balances:
-                charged = limits.accountant_of(account).spent_before(self._history(account))
-                before = self.lost.before(charged)
-                if before.epsilon or before.delta:
-                    words["spent_before"] = {
-                        "epsilon": rational_text(before.epsilon),
-                        "delta": rational_text(before.delta),
-                    }
-        return shape
+    def accountant_of(self, account: Account) -> Accountant:
+        """Return who counts an account in force, and keeps what of its budget is not open."""
+        return self.tranches.paced(account, self.current_limits.accountant_of(account))
 
     def accounts_of(self, analyst: str, protects: tuple[str, ...] = ()) -> list[Account]:
         """Return every account that a charge of this analyst must fit.
@@ -195,6 +183,8 @@ class Books:
                 self._rename(content)
             case "version":
                 self._open_version(content)
+            case "tranche":
+                self._open_tranche(content)
             case "exact":
                 self.exact.reserve(record.sequence, content)
                 self._ask(record.sequence, content)
@@ -257,7 +247,7 @@ class Books:
 
     def _set_format(self, content: Mapping[str, object]) -> None:
         later = check_format(content["format"])
-        if later <= self.format or later > LEDGER_FORMAT or len(content) != 1:
+        if later <= self.format or later == FORMAT_OF_KINDS or len(content) != 1:
             raise ValueError("a ledger goes on in a later format")
         self.format = later
 
@@ -267,6 +257,7 @@ class Books:
         if needs_signature(self.limits, limits) and digest_of_limits(limits) not in self.signed:
             raise ValueError("limits that give more, without the signature that they need")
         words = cast(list[Mapping[str, object]], content["accounts"])
+        self.tranches.declare(limits.accounts, words)
         self.balances = {
             account.identity: self._balance(account, limits, own)
             for account, own in zip(limits.accounts, words, strict=True)
@@ -285,27 +276,19 @@ class Books:
         self, account: Account, limits: BudgetLimits, words: Mapping[str, object]
     ) -> RunningBalance:
         """Return an account under new limits: format 1 judges its whole past by them, format 2 none."""
-        accountant = limits.accountant_of(account)
+        accountant = self.tranches.paced(account, limits.accountant_of(account))
         earlier = self.balances.get(account.identity)
         if self.format == 1:
-            past = [charge for each in self._history(account) for charge in each.charges]
+            past = [charge for each in self.history(account) for charge in each.charges]
             spent = spent_in_format_1(limits.accounting, account.budget, past)
             return RunningBalance(accountant, spent)
         if earlier is not None:
             if "spent_before" in words:
                 raise ValueError("only a new account begins with what was spent before it")
             return earlier.under(accountant)
-        match words.get("spent_before"):
-            case None:
-                return RunningBalance(accountant, Spent())
-            case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
-                return RunningBalance(
-                    accountant, Spent(Budget(parse_rational(epsilon), parse_rational(delta)))
-                )
-            case _:
-                raise ValueError("not what was spent before")
+        return RunningBalance(accountant, spent_before_in(words))
 
-    def _history(self, account: Account) -> list[ChargeHistory]:
+    def history(self, account: Account) -> list[ChargeHistory]:
         """Return what the account's members have ever been charged, of the kind that it protects."""
         return history_of(self.charges, account)
 
@@ -319,6 +302,13 @@ class Books:
             raise ValueError("a record that this format does not have, or before there were limits")
         self.terms.rename(content)
         self.exact.renamed = self.terms.renamed_tables
+
+    def _open_tranche(self, content: Mapping[str, object]) -> None:
+        if self.format < FORMAT_OF_TRANCHES:
+            raise ValueError("a record that this format does not have")
+        for account in self.tranches.take(content, self.current_limits.accounts):
+            balance = self.balances[account.identity]
+            self.balances[account.identity] = balance.under(self.accountant_of(account))
 
     def _open_version(self, content: Mapping[str, object]) -> None:
         if self.format < 2:

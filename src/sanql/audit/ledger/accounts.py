@@ -45,6 +45,8 @@ class AuditedAccount:
     meter: Meter | None = None
     metered: Cost = field(default_factory=Cost)
     allowed: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))  # by budgets before this one
+    tranche: tuple[str, Fraction] | None = None
+    open: Fraction | None = None  # of epsilon, where tranches open it
 
     @property
     def greatest(self) -> tuple[Fraction, Fraction]:
@@ -105,12 +107,13 @@ class AuditedAccount:
     def keeps_to_its_budget(self) -> bool:
         """Return whether what was spent is within the budget in force."""
         epsilon, delta = self.paid
+        allowed = self.epsilon if self.open is None else min(self.epsilon, self.open)
         if self.meter is None:
-            return epsilon <= self.epsilon and delta <= self.delta
+            return epsilon <= allowed and delta <= self.delta
         counted = epsilon_read_upper(self.metered, self.meter)
         return (
             counted is not None
-            and epsilon + counted <= self.epsilon
+            and epsilon + counted <= allowed
             and delta + self.metered.leaks + self.meter.delta <= self.delta
         )
 
@@ -155,7 +158,12 @@ def under_limits(
             _judge_whole_past(account, own, body["accounting"])
         elif earlier is not None:
             account = replace(
-                earlier, epsilon=account.epsilon, delta=account.delta, allowed=earlier.greatest
+                earlier,
+                epsilon=account.epsilon,
+                delta=account.delta,
+                allowed=earlier.greatest,
+                tranche=account.tranche,
+                open=_open_under(earlier, words),
             )
         elif not _begins_with(account, own, body["accounting"], words.get("spent_before"), lost):
             return [], f"{account.named} forgets what was spent before"
@@ -167,7 +175,27 @@ def declared(words: dict[str, Any]) -> AuditedAccount:
     """Return an account as a record of limits declares it."""
     budget = Fraction(words["epsilon"]), Fraction(words["delta"])
     whom = words.get("protects")
-    return AuditedAccount(words["kind"], words["name"], words["members"], *budget, whom)
+    account = AuditedAccount(words["kind"], words["name"], words["members"], *budget, whom)
+    if "tranche" in words:
+        tranche = words["tranche"]
+        account.tranche = str(tranche["per"]), Fraction(tranche["epsilon"])
+        account.open = Fraction(tranche.get("open", 0))
+        if (
+            not 0 < account.tranche[1] <= account.epsilon
+            or not 0 <= account.open <= account.epsilon
+        ):
+            raise ValueError("tranches of more than there is")
+    return account
+
+
+def _open_under(earlier: AuditedAccount, words: dict[str, Any]) -> Fraction | None:
+    """Return what is open of an account under new limits: what was, or what they say at first."""
+    if "tranche" not in words:
+        return None
+    said = "open" in words["tranche"]
+    if said == (earlier.open is not None):
+        raise ValueError("an account says how much is open when it begins to be paced")
+    return Fraction(words["tranche"]["open"]) if said else earlier.open
 
 
 def kinds_of(accounts: Iterable[AuditedAccount]) -> set[str]:

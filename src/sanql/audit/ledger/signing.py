@@ -49,16 +49,31 @@ def _gives_more(before: dict[str, Any], after: dict[str, Any]) -> bool:
     now = {_identity(account): account for account in after["accounts"]}
     for account in before["accounts"]:
         new = now.get(_identity(account))
-        if new is None or any(
-            Fraction(new[key]) > Fraction(account[key]) for key in ("epsilon", "delta")
+        if (
+            new is None
+            or _opens_sooner(account.get("tranche"), new.get("tranche"))
+            or any(Fraction(new[key]) > Fraction(account[key]) for key in ("epsilon", "delta"))
         ):
             return True
     return False
 
 
+def _opens_sooner(before: dict[str, Any] | None, after: dict[str, Any] | None) -> bool:
+    if before is None:
+        return False
+    more = after is None or Fraction(after["epsilon"]) > Fraction(before["epsilon"])
+    return more or (after is not None and after["per"] != before["per"])
+
+
 def _identity(account: dict[str, Any]) -> str:
     words = ("kind", "name", "members", "protects")
     return json.dumps([account.get(word) for word in words])
+
+
+def _tranche(account: dict[str, Any]) -> dict[str, Any]:
+    if "tranche" not in account:
+        return {}
+    return {"tranche": {word: account["tranche"][word] for word in ("epsilon", "per")}}
 
 
 def _hash(body: dict[str, Any]) -> str:
@@ -67,7 +82,8 @@ def _hash(body: dict[str, Any]) -> str:
         "accounting": body["accounting"],
         "second_signature": body["second_signature"],
         "accounts": [
-            {word: account[word] for word in words & account.keys()} for account in body["accounts"]
+            {word: account[word] for word in words & account.keys()} | _tranche(account)
+            for account in body["accounts"]
         ],
     }
     text = json.dumps(declared, sort_keys=True, separators=(",", ":"))

@@ -39,6 +39,7 @@ from sanql.audit.ledger.ownership import OwnershipAudit
 from sanql.audit.ledger.signing import SigningAudit
 from sanql.audit.ledger.terms import TermsAudit
 from sanql.audit.ledger.texts import TextsAudit, VerifiedTexts
+from sanql.audit.ledger.tranches import TranchesAudit
 from sanql.audit.ledger.versions import VersionAudit
 from sanql.audit.ledger.voids import ends_as_it_should
 from sanql.policy import LedgerPlace
@@ -48,6 +49,7 @@ _KINDS_OF_SCRATCH = {
     "format",
     "limits",
     "tables",
+    "tranche",
     "reserve",
     "void",
     "failures_reset",
@@ -131,6 +133,7 @@ class _Audit:
     ownership: OwnershipAudit = field(default_factory=OwnershipAudit)
     terms: TermsAudit = field(default_factory=TermsAudit)
     texts: TextsAudit = field(default_factory=TextsAudit)
+    tranches: TranchesAudit = field(default_factory=TranchesAudit)
     signing: SigningAudit = field(default_factory=SigningAudit)
     lost: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
@@ -244,6 +247,8 @@ class _Audit:
                 self._check(sequence, self.terms.take(body, self.format))
             case "rename" if self.format >= 3 and self.accounts:
                 self._check(sequence, self.terms.rename(body))
+            case "tranche":
+                self._check(sequence, self.tranches.take(body, self.format, self.accounts))
             case "version":
                 self._open_version(sequence, body)
             case "reserve":
@@ -274,12 +279,12 @@ class _Audit:
             self.exact.settle(body["reservation"], kind, body)
 
     def _set_format(self, sequence: int, body: dict[str, Any]) -> None:
-        if type(body["format"]) is not int or body["format"] not in (1, 2, 3, 4, 5):
+        if type(body["format"]) is not int or body["format"] not in (1, 2, 3, 4, 5, 6):
             raise _Wrong(
                 sequence,
                 f"is written in format {str(body['format'])[:20]}, which this version does not know",
             )
-        if body["format"] <= self.format or (self.format and body["format"] > 4):
+        if body["format"] <= self.format or (self.format and body["format"] == 5):
             raise ValueError("a ledger goes on in a later format, none with kinds that it lacked")
         self.format = body["format"]
 

@@ -166,14 +166,25 @@ SCHEMA = shaped(
         )
     ),
 )
+_OF_SOME_ACCOUNTS = (
+    "protects",
+    "open_epsilon",
+    "open_epsilon_exact",
+    "tranche_epsilon_exact",
+    "per",
+)
 BUDGET = shaped(
     dataset=TEXT,
     accounts=listed(
         shaped(
-            ("protects",),
+            _OF_SOME_ACCOUNTS,
             account=TEXT,
             kind={"enum": ["dataset", "analyst", "coalition"]},
             protects=TEXT,
+            open_epsilon={"type": "number"},
+            open_epsilon_exact=TEXT,
+            tranche_epsilon_exact=TEXT,
+            per=TEXT,
             budget=_EXACTLY,
             spent_upper=_EXACTLY,
             remaining_lower=_EXACTLY,

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from sanql.errors import ServerError
 from sanql.numbers import number_lower, number_upper
+from sanql.results import alerts_of
 from sanql.server.caller import check_role
 from sanql.server.datasets import Dataset
 from sanql.server.http.exchange import caller_of, json_reply, queued, service_of
@@ -31,6 +32,8 @@ _HELP = {
     "sanql_spent_delta_upper": "What is spent at most.",
     "sanql_remaining_epsilon_lower": "What is left at least.",
     "sanql_remaining_delta_lower": "What is left at least.",
+    "sanql_open_epsilon": "What tranches have opened so far, of a budget that has such.",
+    "sanql_budget_alerts": "Shares spent that the policy has told of (alerts_at), in all accounts.",
     "sanql_reserved_questions": "Questions that are charged and not yet answered.",
 }
 
@@ -74,7 +77,10 @@ def _samples(dataset: Dataset) -> list[tuple[str, str, Any]]:
         ("sanql_ledger_failures", own, ledger.failures.count()),
         ("sanql_data_version", own, 0 if version is None else version.number),
     ]
-    for each in ledger.balances():
+    balances = ledger.balances()
+    alerts = alerts_of(balances, dataset.session.policy.alerts_at)
+    samples.append(("sanql_budget_alerts", own, len(alerts)))
+    for each in balances:
         whom = {} if each.protects is None else {"protects": each.protects}
         label = _label(dataset=dataset.name, kind=each.kind, account=each.account, **whom)
         samples += [
@@ -86,6 +92,8 @@ def _samples(dataset: Dataset) -> list[tuple[str, str, Any]]:
             ("sanql_remaining_delta_lower", label, number_lower(each.remaining_lower.delta)),
             ("sanql_reserved_questions", label, each.reserved),
         ]
+        if each.open is not None:
+            samples.append(("sanql_open_epsilon", label, number_lower(each.open)))
     return samples
 
 
