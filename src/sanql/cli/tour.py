@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import which
 
 from rich.console import Console
 from rich.panel import Panel
@@ -70,9 +71,10 @@ def tour(directory: Path, out: Console) -> None:
         ledger = san.policy.ledger
     print_records([_decoded(line) for line in export(ledger)][-6:], out)
     print_verification(verify(ledger).to_dict(), out)
+    command = "sanql" if which("sanql") else ".venv/bin/sanql"
     out.print(
         Panel(
-            f"Your turn:  .venv/bin/sanql query -p {policy} -a bo -e 0.2 "
+            f"Your turn:  {command} query -p {policy} -a bo -e 0.2 "
             '"SELECT sex, AVG(age) FROM people GROUP BY sex"',
             expand=False,
         ),
