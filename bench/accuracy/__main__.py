@@ -48,6 +48,8 @@ Where San is behind, these are the reasons:
 - *distinct values, 5 rows a person*: how many values of a person count is chosen privately, for two
   fifths of epsilon, unless the question says it. That pays where people have the same values (*ages*);
   where all differ (*incomes*) all five must count, and whoever says so has what OpenDP's user has said.
+  Three fifths of epsilon are five thirds of the noise, 0.6 of what OpenDP has. That no public rule is as
+  good on both kinds of data, and no share: docs/distinct_values.md and [by share](CHOOSING.md).
 
 Distinct values are counted with noise of the same scale in both, and what differs by less than 5 % is
 chance.

@@ -343,32 +343,32 @@ LIMITS = (
     Mutant(
         "sums and counts of units whose keys are weighed have the least factor of all",
         "compile/norms.py",
-        'else "weighed.l{}"',
-        'else "weighed.l0"',
+        """{'held' if one_group else 'long'}.l{n}\"""",
+        """{'held' if one_group else 'long'}.l0\"""",
         "privacy/test_norms_meet.py::"
         "test_no_unit_moves_joint_averages_of_weighed_keys_further_than_declared",
     ),
     Mutant(
         "a product is divided in 64 bits only where it fits them",
         "compile/norms.py",
-        "self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < _WORD",
+        "self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < WORD",
         "True",
         "privacy/test_norms_meet.py::"
         "test_norms_shorter_than_limits_decide_who_is_counted_row_by_row",
     ),
     Mutant(
         "a unit is longer by all its groups, also where its keys are weighed",
-        "compile/norms.py",
-        'f", {length.added} AS {total}"',
-        """f", {length.added.replace('.sum', '.max')} AS {total}\"""",
+        "compile/unit_lengths.py",
+        "AS g{_added(lengths)} FROM held",
+        "AS g{_added(lengths).replace('.sum', '.max')} FROM held",
         "plan/test_weighted_selection.py::"
         "test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed",
     ),
     Mutant(
         "what few rows add up to is computed in 64 bits only where it fits them",
         "compile/norms.py",
-        "if (part.size + far) * rows < _WORD:",
-        "if True:",
+        "few = min(rows, (WORD - 1) // (part.size + far))",
+        "few = rows",
         f"{NORMS}test_sums_far_from_zero_are_as_exact_as_those_near_it",
     ),
     Mutant(

@@ -7,6 +7,7 @@ from privacy.mutation import Mutant
 SHARES = "privacy/test_shares.py::"
 NORMS = "privacy/test_norms.py::"
 PAIRS = "privacy/test_pairs.py::"
+KNOWN = "privacy/test_known_norms.py::test_no_unit_moves_cells_further_than_declared"
 NORMS_COUNTED = (
     f"{NORMS}test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_declared"
 )
@@ -57,17 +58,45 @@ BY_NORM = (
         "privacy/test_average_norms.py::test_no_unit_moves_sums_or_counts_further_than_declared",
     ),
     Mutant(
-        "a length is rounded up",
+        "a length is looked for wherever a unit can be too long",
+        "compile/unit_lengths.py",
+        "return groups * longest > self.norm.threshold",
+        "return longest > self.norm.threshold",
+        f"{NORMS}test_where_no_unit_can_be_too_long_none_is_looked_at",
+    ),
+    Mutant(
+        "a pair has no more rows than count in one group, where its unit is not looked at",
         "compile/norms.py",
+        'return f"system.main.least(n, {most})"\n        else',
+        'return "n"\n        else',
+        f"{NORMS}test_where_no_unit_can_be_too_long_none_is_looked_at",
+    ),
+    Mutant(
+        "a sum by itself has a norm in steps, whatever size is known of it",
+        "plan/norms.py",
+        "moved = sensitivity_by_norm(setting, norm, part.low, part.high)",
+        "moved = sensitivity_by_norm(setting, replace(norm, alone=False), 0, 1)",
+        KNOWN,
+    ),
+    Mutant(
+        "sums and counts that share a factor move by norms of their own",
+        "plan/norms.py",
+        "moved = sensitivity_by_norm(norms.setting, norm, part.low, part.high)",
+        "moved = sensitivity_by_norm(norms.setting, bounds[0], 0, 1)",
+        KNOWN,
+    ),
+    Mutant(
+        "a length is rounded up",
+        "compile/unit_lengths.py",
         "{root} * {root} >= {squares} THEN {root} ",
         "{root} * {root} <= {squares} THEN {root} ",
         f"{NORMS}test_roots_are_never_too_short",
     ),
     Mutant(
         "a unit is longer by all its groups",
-        "compile/norms.py",
-        "system.main.sum({self.held_as} * {self.held_as})",
-        "system.main.max({self.held_as} * {self.held_as})",
+        "compile/unit_lengths.py",
+        "system.main.sum({length.each})",
+        "system.main.max({length.each})",
         NORMS_COUNTED,
     ),
     Mutant(

@@ -23,8 +23,8 @@ import pytest
 from privacy.norms import Vector, kept_rows, scaled, shared, toward_zero
 from privacy.worlds import ENGINE, Bounding, Database, source_of, write_policy
 from sanql.account.events import GaussianEvent, LaplaceEvent
-from sanql.compile.norms import rooted
 from sanql.compile.statement import compile_plan
+from sanql.compile.unit_lengths import first_root, rounded_up
 from sanql.kernel.messages import Statement
 from sanql.measurements.limits import ContributionLimits
 from sanql.measurements.norms import NormBound, OwnNorm, scale_for, sensitivity_by_norm
@@ -156,6 +156,22 @@ def test_counts_of_every_unit_are_scaled_by_the_rule_and_move_no_further_than_de
         declared = level.measurements[0].sensitivity
         whole = declared.l1 if order == 1 else declared.l2_squared
         assert attained > 0.99 * whole / (2 if level.outline.neighbours == "change-one" else 1)
+
+
+@pytest.mark.parametrize("sql", [COUNT, SUM, ALL])
+def test_where_no_unit_can_be_too_long_none_is_looked_at(sql: str, tmp_path: Path) -> None:
+    """Three groups of two rows are six; of five rows in all a unit may have one too many."""
+    units = {n: rows_of(counts, (40, 3)) for n, counts in enumerate([*COUNTS[::9], *MANY])}
+    level, policy = planned(sql, tmp_path, "add-remove", Bounding(6, 3, 2), 1)
+    assert "long" not in compile_plan(level, source_of(policy), 7).sql
+    found = vectors(level, policy, units)
+    check_moves(level, found)
+    if sql is COUNT:
+        whole = [tuple(min(n, 2) for n in counts) for counts in [*COUNTS[::9], *MANY]]
+        assert found == [[tuple(n * level.measurements[0].scale for n in v) for v in whole]]
+    level, policy = planned(sql, tmp_path, "add-remove", Bounding(5, 3, 2), 1)
+    assert "long" in compile_plan(level, source_of(policy), 7).sql
+    check_moves(level, vectors(level, policy, units))
 
 
 @pytest.mark.parametrize("limits", few_of(LIMITS[2:0:-1] + LIMITS[3:], 1))
@@ -301,8 +317,10 @@ def test_roots_are_never_too_short() -> None:
     ]
     numbers += [random.Random(5).randrange(2**125) for _ in range(2000)]
     connection = duckdb.connect()
-    text = rooted("(SELECT 1 AS u, unnest(?::HUGEINT[]) AS squares)")
-    found = connection.execute(f"SELECT squares, l FROM ({text})", [numbers]).fetchall()
+    listed = "SELECT unnest(?::HUGEINT[]) AS squares"
+    near = f"SELECT squares, {first_root('squares')} AS near FROM ({listed})"
+    text = f"SELECT squares, {rounded_up('near', 'squares')} FROM ({near})"
+    found = connection.execute(text, [numbers]).fetchall()
     assert len(found) == len(numbers)
     for number, root in found:
         assert root * root >= number

@@ -1,7 +1,7 @@
 """Bounding by norm as SQL: a unit's numbers in all its groups scaled down by one factor.
 
     held      each pair's numbers: of no more rows than count in one group, and than 128 bits bear
-    long0 …   units whose numbers are longer than they may be, with that length, rounded up
+    long      units whose numbers are longer than they may be, with their lengths l0, l1, …, rounded up
     scaled    each pair's part of the cells, in steps of the cells
 
 Where keys are selected by weights, all units are looked at once, for their lengths and for their groups:
@@ -18,52 +18,15 @@ root is taken in floating point and believed only as far as whole numbers confir
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sanql.compile.key_weights import thresholds_with_counts, weight
 from sanql.compile.keyed_hash import keyed_hash
 from sanql.compile.measured_values import below, value_column
+from sanql.compile.unit_lengths import WORD, Length, of_all_units, of_one_group, too_long
 from sanql.measurements import ROWS_BITS, Measured, Measurement, NormBound
-from sanql.plan import Level, counted_by
+from sanql.plan import Level, PublicKeys, counted_by
 
-_ROOT_MARGIN = 2**30  # a root in floating point is right to one part in 2^50
 _ROWS = "a"  # of a pair, as a column of `held`
-_WORD = 2**62  # below it whole numbers fit 64 bits, which the engine divides many times quicker
-
-
-@dataclass(frozen=True)
-class _Length:
-    """A number whose length over a unit's groups decides its factor, as a column of `held`.
-
-    Where all products that it divides fit 64 bits, it is `held` there: a length that does not fit is more
-    than any of them, and so is 2^62, so that nothing is left either way.
-    """
-
-    column: str
-    norm: NormBound
-    short: bool
-    held_as: str  # the column, which may be that of a measurement
-
-    @property
-    def added(self) -> str:
-        """The L1 norm of all its groups, or the square of the L2 norm, in whole parts."""
-        shift = self.norm.shift
-        if self.norm.order == 2 and shift >= 0:  # no number has more than 31 bits less the shift
-            squares = f"system.main.sum({self.held_as} * {self.held_as})"
-            return f"{squares} * {1 << 2 * shift}" if shift else squares
-        size = f"system.main.abs({self.held_as})::BIGINT"
-        if shift < 0:
-            parts = 1 << -shift
-            size = f"(({size}::HUGEINT + {parts - 1}) // {parts})::BIGINT"
-        return (
-            f"system.main.sum({size})"
-            if self.norm.order == 1
-            else f"system.main.sum({size} * {size})"
-        )
-
-    def held(self, length: str) -> str:
-        """Return a length as numbers are divided by it."""
-        return f"system.main.least({length}, {_WORD})::BIGINT" if self.short else length
 
 
 class NormWriter:
@@ -74,6 +37,7 @@ class NormWriter:
         self._measurements = level.computed
         self._keys = [f"k{index}" for index in range(len(level.query.keys))]
         self._limits = level.outline.limits
+        self._groups = _groups_of(level)
         self._places = [i for i, part in enumerate(level.computed) if part.norm is not None]
 
     @property
@@ -94,42 +58,57 @@ class NormWriter:
         groups it is they say as `small_groups`.
         """
         lengths = self._lengths()
-        held = ["u", *self._keys]
-        held += [f"{self._held(place)} AS a{place}" for place in self._places]
-        if any(length.held_as == _ROWS for length in lengths):
-            held.append(f"{self._rows()} AS {_ROWS}")
-        statements = [f"held AS MATERIALIZED (SELECT {', '.join(held)} FROM pairs)"]
-        source = "held"
+        scaled = self._scaled_pairs(lengths)
         columns = [f"held.{key} AS {key}" for key in self._keys]
+        statements, source = self._beside_lengths(lengths, weighed_groups)
         whole = [] if small_groups is None else [weight(small_groups)]
         if weighed_groups is not None:
-            statements += [*_reached(lengths), *self._weighed(weighed_groups, len(lengths))]
-            source += " JOIN weighed ON held.u = weighed.u"
             # a branch each: of an OR the engine looks at both sides of all rows
-            counted = f"WHEN {self._hash('held')} < weighed.below THEN weighed.w"
-            columns.append(f"CASE WHEN weighed.below IS NULL THEN weighed.w {counted} END AS w")
-        else:
-            for number, length in enumerate(lengths):
-                name = f"long{number}"
-                statements.append(f"{name} AS ({_too_long(length)})")
-                source += f" LEFT JOIN {name} ON held.u = {name}.u"
-        where = "long{}.l" if weighed_groups is None else "weighed.l{}"
-        long = [where.format(number) for number in range(len(lengths))]
-        for place in self._places:
-            part = self._measurements[place]
-            assert part.norm is not None  # noqa: S101  (these are the places of those that have one)
-            text = f"held.a{place}"
-            scaled = [
-                _scaled(text, long[n], part.norm.scale, length)
-                for n, length in enumerate(lengths)
-                if self._scales(length.column, place)
-            ]
-            columns.append(f"{_nearest_to_zero(text, scaled)} AS m{place}")
-            whole.append(f"({self._held(place)}) * {part.norm.scale}")
+            counted = f"WHEN {self._hash('held')} < long.below THEN long.w"
+            columns.append(f"CASE WHEN long.below IS NULL THEN long.w {counted} END AS w")
+        columns += [f"{text} AS m{place}" for place, text in scaled.items()]
+        whole += [f"({self._held(place)}) * {self._norm(place).scale}" for place in self._places]
         select = f"SELECT {', '.join(columns)} FROM {source}"
         if small is not None:
             select += f" UNION ALL SELECT {', '.join([*self._keys, *whole])} FROM ({small})"
         return [*statements, f"scaled AS ({select})"]
+
+    def _beside_lengths(
+        self, lengths: Sequence[Length], weighed_groups: int | None
+    ) -> tuple[list[str], str]:
+        """Return the pairs' numbers as `held`, and a FROM that has lengths of units, l0, …, as well."""
+        columns = [
+            "u",
+            *self._keys,
+            *(f"{self._held(place)} AS a{place}" for place in self._places),
+        ]
+        if any(length.held_as == _ROWS for length in lengths):
+            columns.append(f"{self._rows()} AS {_ROWS}")
+        held = f"SELECT {', '.join(columns)} FROM pairs"
+        if weighed_groups is not None:
+            looked_at = [*of_all_units(lengths), *self._weighed(weighed_groups, len(lengths))]
+            statements = [f"held AS MATERIALIZED ({held})", *looked_at]
+            return statements, "held JOIN weighed AS long ON held.u = long.u"
+        if not lengths:
+            return [f"held AS ({held})"], "held"
+        if not self._keys:
+            return [f"held AS ({of_one_group(lengths, f'({held})')})"], "held"
+        statements = [f"held AS MATERIALIZED ({held})", f"long AS ({too_long(lengths)})"]
+        return statements, "held LEFT JOIN long ON held.u = long.u"
+
+    def _scaled_pairs(self, lengths: Sequence[Length]) -> dict[int, str]:
+        """Return each pair's part of the cells, by the place of its measurement."""
+        one_group = not self._keys
+        found = {}
+        for place in self._places:
+            text, scale = f"held.a{place}", self._norm(place).scale
+            scaled = [
+                _scaled(text, f"{'held' if one_group else 'long'}.l{n}", scale, length)
+                for n, length in enumerate(lengths)
+                if self._scales(length.column, place)
+            ]
+            found[place] = _nearest_to_zero(text, scaled) if scaled else f"{text} * {scale}"
+        return found
 
     def _weighed(self, most: int, lengths: int) -> list[str]:
         """Return what each group of a unit weighs, and the hash below which these groups are."""
@@ -146,16 +125,20 @@ class NormWriter:
     def _hash(self, pairs: str) -> str:
         return keyed_hash(self._secret, *(f"{pairs}.{part}" for part in ("u", *self._keys)))
 
-    def _lengths(self) -> list[_Length]:
-        """Return what decides factors: each sum that is bounded alone, or the rows for all of them."""
-        lengths: dict[str, _Length] = {}
+    def _lengths(self) -> list[Length]:
+        """Return what decides factors: each sum that is bounded alone, or the rows for all of them.
+
+        What no unit can have too much of decides nothing.
+        """
+        lengths: dict[str, Length] = {}
         for place in self._places:
             norm = self._norm(place)
             column = _deciding(place, norm)
             if column not in lengths:
                 held_as = self._held_as(column)
-                lengths[column] = _Length(column, norm, self._is_short(column, norm), held_as)
-        return list(lengths.values())
+                most, short = self._most_of(column), self._is_short(column, norm)
+                lengths[column] = Length(column, norm, most, short, held_as)
+        return [each for each in lengths.values() if each.can_be_long(self._groups)]
 
     def _held_as(self, column: str) -> str:
         """Return where a column that decides is held: that of rows may be one that is measured."""
@@ -164,11 +147,17 @@ class NormWriter:
         same = (f"a{place}" for place in self._places if self._held(place) == self._rows())
         return next(same, column)
 
+    def _most_of(self, column: str) -> int:
+        """Return how far from zero a pair's number is at most, by its column."""
+        if column == _ROWS:
+            return min(self._norm_of_rows().most, self._rows_per_group())
+        return self._most(self._measurements[int(column[1:])])
+
     def _is_short(self, column: str, norm: NormBound) -> bool:
         """Return whether the products of all numbers that a length scales fit 64 bits."""
         scaled = (place for place in self._places if self._scales(column, place))
         return all(
-            self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < _WORD
+            self._most(self._measurements[place]) * self._norm(place).scale * norm.numerator < WORD
             for place in scaled
         )
 
@@ -188,9 +177,9 @@ class NormWriter:
         No row moves it by more than its size, so its share of `rows` rows is not beyond so many of them.
         """
         assert part.norm is not None  # noqa: S101
-        if part.norm.alone and not part.norm.jointly:
-            return part.norm.most
-        rows = min(self._norm_of_rows().most, self._rows_per_group(), 1 << ROWS_BITS)
+        rows = min(self._rows_per_group(), 1 << ROWS_BITS)
+        if not part.norm.alone or part.norm.jointly:
+            rows = min(self._norm_of_rows().most, rows)
         by_rows = part.size * rows
         return min(part.norm.most, by_rows) if part.norm.alone else by_rows
 
@@ -210,24 +199,27 @@ class NormWriter:
     def _held_by_rows(self, place: int, part: Measurement) -> str:
         """Return a pair's number as its share of the rows that count.
 
-        What so few rows add up to fits 64 bits, where the engine is quicker, and so does what is left of
-        a longer one, once it is held to what rows that nobody has could be.
+        What few rows add up to fits 64 bits, where the engine is quicker; what more rows add up to is
+        held to what rows that nobody has could be.
         """
-        beyond, rows = (
-            part.size << ROWS_BITS,
-            min(self._norm_of_rows().most, self._rows_per_group()),
-        )
-        text = _within(beyond, f"{self._number(place, part)}::HUGEINT")
+        beyond = part.size << ROWS_BITS
+        rows = min(self._norm_of_rows().most, self._rows_per_group())
         most = self._most(part)
-        if beyond * rows >= _WORD:
-            return _narrowed(most, _within(most, self._share(text, rows)))
+        text = _within(beyond, f"{self._number(place, part)}::HUGEINT")
+        many = f"(({text})::BIGINT * {rows}) // n"
+        if beyond * rows >= WORD:
+            many = f"({text} * {rows}) // n"
         far = max(abs(part.centre), abs(part.centre + part.high), abs(part.centre + part.low))
-        few, many = f"({text})::BIGINT", f"(({text})::BIGINT * {rows}) // n"
-        if (part.size + far) * rows < _WORD:
-            few = self._number(place, part, few_rows=True)
-        if most < part.size * rows:  # no row moves it by more than its size
-            few = _within(most, few)
-        return _narrowed(most, f"CASE WHEN n > {rows} THEN {_within(most, many)} ELSE {few} END")
+        few = min(rows, (WORD - 1) // (part.size + far))
+        if few < rows:
+            many = f"CASE WHEN n > {rows} THEN {many} ELSE {text} END"
+        if few < 1:
+            return _narrowed(most, _within(most, many))
+        held = self._number(place, part, few_rows=True)
+        if most < part.size * few:  # no row moves it by more than its size
+            held = _within(most, held)
+        many = _narrowed(most, _within(most, many))
+        return f"CASE WHEN n > {few} THEN {many} ELSE {held} END"
 
     def _number(self, place: int, part: Measurement, *, few_rows: bool = False) -> str:
         """Return what a pair's rows add up to; of `few_rows`, in 64 bits."""
@@ -281,13 +273,21 @@ class NormWriter:
         return limits.rows_per_group if limits.rows_per_group < limits.rows else 1 << ROWS_BITS
 
 
+def _groups_of(level: Level) -> int | None:
+    """Return in how many groups a unit can be, where the question or the policy tells."""
+    if not level.query.keys:
+        return 1
+    keys = level.outline.keys
+    return keys.count if isinstance(keys, PublicKeys) else None
+
+
 def _within(most: int, text: str) -> str:
     return f"system.main.greatest(-{most}, system.main.least({most}, {text}))"
 
 
 def _narrowed(most: int, text: str) -> str:
     """Return a number that is no further than this from zero, in 64 bits where it fits."""
-    return f"({text})::BIGINT" if most < _WORD else text
+    return f"({text})::BIGINT" if most < WORD else text
 
 
 def _deciding(place: int, norm: NormBound) -> str:
@@ -295,55 +295,7 @@ def _deciding(place: int, norm: NormBound) -> str:
     return f"a{place}" if norm.alone else _ROWS
 
 
-def _too_long(length: _Length) -> str:
-    """Return the units that are longer than they may be, and how long, in whole parts, rounded up."""
-    added = f"SELECT u, {length.added} AS added FROM held GROUP BY u"
-    long = f"SELECT u, added FROM ({added}) WHERE added > {length.norm.threshold}"
-    if length.norm.order == 1:
-        return f"SELECT u, {length.held('added')} AS l FROM ({long})"
-    squares = f"(SELECT u, added AS squares FROM ({long}))"
-    return f"SELECT u, {length.held('l')} AS l FROM ({rooted(squares)})"
-
-
-def _reached(lengths: Sequence[_Length]) -> list[str]:
-    """Return all units: in how many groups they are, and their lengths where these are too long."""
-    sums, roots, found = "", "", ""
-    for number, length in enumerate(lengths):
-        total, root = f"q{number}", f"root{number}"
-        sums += f", {length.added} AS {total}"
-        long = f"{total} > {length.norm.threshold}"
-        whole = total
-        if length.norm.order == 2:
-            roots += f", CASE WHEN {long} THEN {_root(total)} END AS {root}"
-            whole = _rounded_up(root, total)
-        found += f", CASE WHEN {long} THEN {length.held(whole)} END AS l{number}"
-    every = f"SELECT u, system.main.count(*) AS g{sums} FROM held GROUP BY u"
-    return [
-        f"added AS ({every})",
-        f"reached AS MATERIALIZED (SELECT u, g{found} FROM (SELECT *{roots} FROM added))",
-    ]
-
-
-def rooted(squares: str) -> str:
-    """Return roots of whole numbers, rounded up, as `l`: none is shorter than the exact one."""
-    first = f"SELECT u, squares, {_root('squares')} AS root FROM {squares}"
-    return f"SELECT *, {_rounded_up('root', 'squares')} AS l FROM ({first})"
-
-
-def _root(squares: str) -> str:
-    return f"CAST(system.main.floor(system.main.sqrt(CAST({squares} AS DOUBLE))) AS HUGEINT)"
-
-
-def _rounded_up(root: str, squares: str) -> str:
-    """Return the least whole number near a root in floating point that is not below the exact one."""
-    return (
-        f"CASE WHEN {root} * {root} >= {squares} THEN {root} "
-        f"WHEN ({root} + 1) * ({root} + 1) >= {squares} THEN {root} + 1 "
-        f"ELSE {root} + 1 + {root} // {_ROOT_MARGIN} END"
-    )
-
-
-def _scaled(text: str, divisor: str, scale: int, length: _Length) -> str:
+def _scaled(text: str, divisor: str, scale: int, length: Length) -> str:
     """Return a number in steps of the cells, scaled down, toward zero, where its unit is too long."""
     number = text if length.short else f"{text}::HUGEINT"
     beyond = f"({number} * {scale * length.norm.numerator}) // {divisor}"

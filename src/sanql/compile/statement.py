@@ -15,7 +15,7 @@ Read the common table expressions from top to bottom:
 Where units are bounded by norm nothing is dropped (`norms.py`): `pairs`, then
 
     held      each pair's numbers
-    long0     units whose numbers are longer than they may be
+    long      units whose numbers are longer than they may be
     scaled    each pair's part of the cells
 
 where keys are selected by weights, all units are looked at once instead of those that are too long
