@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +36,6 @@ BUCKETS = 5
 SECRET = 7
 NOBODYS = {"q02", "q03", "q10", "q11", "q16", "q18"}  # of public tables, or of individuals
 FEW = ["q01", "q04", "q05", "q13", "q17", "q22"]
-HERE = Path(__file__).parent
 POLICY = f"""
 [dataset]
 name = "clinic"
@@ -164,6 +162,7 @@ def rows_of(folder: Path, table: str) -> list[Counter[tuple[object, ...]]]:
     ]
 
 
+@pytest.mark.few
 def test_executors_write_the_rows_that_this_machine_writes(clinic: Policy, tmp_path: Path) -> None:
     """Bucket for bucket, and so the cells of every question are the same."""
     said: list[str] = []
@@ -341,57 +340,6 @@ def test_prepare_is_asked_of_the_cluster_and_here_of_this_machine(
         session.data.prepare(BUCKETS + 1, here=True)
     (named,) = {len(f.name) for f in (tmp_path / "layout").glob("segment-*/*.parquet")}
     assert named == len("00000.parquet")
-
-
-@pytest.fixture
-def secret_rows(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Write a clinic with texts that this process does not know; whoever wrote them lives on."""
-    write_clinic(tmp_path)
-    with subprocess.Popen(
-        [sys.executable, HERE / "memory.py", "write", tmp_path / "data" / "items.parquet"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
-        yield process
-        process.kill()
-
-
-def test_no_row_is_ever_in_the_memory_of_the_driver(
-    secret_rows: subprocess.Popen[str], tmp_path: Path, events: Path
-) -> None:
-    """Neither of San's process nor of Spark's: all of both is looked through for a text of every row."""
-    policy = load(tmp_path / "policy.toml")
-    on_cluster(policy)
-    assert rows_of_items(tmp_path) == ["there"]
-    drivers = [os.getpid(), *java_drivers()]
-    assert len(drivers) == 2
-    looked = [sys.executable, str(HERE / "memory.py"), "look"]
-    found = subprocess.run(
-        [*looked, *map(str, [*drivers, secret_rows.pid])],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert found == [str(secret_rows.pid)]
-    time.sleep(2)
-    logs = [str(path) for path in events.rglob("*") if path.is_file()]
-    assert logs
-    subprocess.run([*looked[:2], "absent", *logs], check=True)
-
-
-def rows_of_items(folder: Path) -> list[str]:
-    """Return what another process finds in the files of a table."""
-    (table,) = (t for t in read_layout(folder / "layout").tables if t.name == "items")
-    paths = [str(folder / "layout" / f.path) for files in table.buckets for f in files]
-    command = [sys.executable, str(HERE / "memory.py"), "read", *paths]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-
-
-def java_drivers() -> list[int]:
-    from spark.conftest import _below, _command
-
-    return [pid for pid in _below(os.getpid()) if b"SparkSubmit" in _command(pid)]
 
 
 def test_who_is_killed_while_preparing_goes_on_from_there(clinic: Policy, tmp_path: Path) -> None:

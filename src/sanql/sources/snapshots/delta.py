@@ -16,7 +16,8 @@ from sanql.account import Address, address_of
 from sanql.catalog import suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.policy import fold
-from sanql.sources.snapshots.folder import keep_snapshot, make_folder
+from sanql.sources.snapshots.folder import OpenRows, keep_snapshot, make_folder
+from sanql.sources.snapshots.in_place import FilesInPlace, files_in_place
 from sanql.sources.snapshots.manifest import Manifest, TableOrigin
 from sanql.sources.snapshots.wanted import chosen_columns, wanted_columns
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from sanql.policy import DeltaTables, Policy, Table
 
 _LOG = "_delta_log"
+_READ_AS_THEY_ARE = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+"""What a log may ask of readers that does not change how rows stand in its files."""
+_DELETED, _NAMES = "deletionVectors", "delta.columnMapping.mode"
 
 
 def look_at_delta(policy: Policy, place: DeltaTables) -> None:
@@ -46,10 +50,10 @@ def snapshot_delta(policy: Policy, place: DeltaTables, admit: Callable[[Manifest
 
 def _look_up(
     policy: Policy, place: DeltaTables
-) -> dict[str, tuple[TableOrigin, Callable[[], pyarrow.RecordBatchReader]]]:
+) -> dict[str, tuple[TableOrigin, OpenRows | FilesInPlace]]:
     import pyarrow
 
-    found: dict[str, tuple[TableOrigin, Callable[[], pyarrow.RecordBatchReader]]] = {}
+    found: dict[str, tuple[TableOrigin, OpenRows | FilesInPlace]] = {}
     faults: list[Fault] = []
     for table in policy.tables.values():
         folder = _folder_of(place, table)
@@ -65,13 +69,16 @@ def _look_up(
         own = address_of(folder)
         identity = Address(own.path, f"delta:{opened.metadata().id}", folder=False)
         version = str(opened.version())
-        named = _folders_in_log(table, folder, opened)
-        if isinstance(named, Fault):
-            faults.append(named)
+        files = _files_in_log(table, folder, opened)
+        if isinstance(files, Fault):
+            faults.append(files)
             continue
-        claimed = dict.fromkeys((own, identity, *_folders_of_parts(folder), *named))
+        claimed = dict.fromkeys((own, identity, *_folders_of_parts(folder), *_folders_of(files)))
         origin = TableOrigin(tuple(claimed), (), wanted_columns(policy, table), version)
-        found[table.name] = origin, partial(_rows, opened, schema, columns)
+        in_place = None
+        if policy.engine.spark is not None and _rows_stand_in_files(opened, columns):
+            in_place = files_in_place(files, pyarrow.schema([schema.field(c) for c in columns]))
+        found[table.name] = origin, in_place or partial(_rows, opened, schema, columns)
     if faults:
         raise PolicyError(faults)
     return found
@@ -98,12 +105,13 @@ def _folders_of_parts(folder: Path) -> list[Address]:
     return [address_of(each) for each in sorted(parts)]
 
 
-def _folders_in_log(table: Table, folder: Path, opened: DeltaTable) -> list[Address] | Fault:
-    """Return the folders of the files that a version names: those of a clone are another table's."""
+def _files_in_log(table: Table, folder: Path, opened: DeltaTable) -> list[tuple[Path, int]] | Fault:
+    """Return the files that a version names, and their sizes: those of a clone are another table's."""
     import pyarrow
 
-    folders = set()
-    for named in pyarrow.table(opened.get_add_actions(flatten=True)).column("path").to_pylist():
+    files = []
+    noted = pyarrow.table(opened.get_add_actions(flatten=True)).select(["path", "size_bytes"])
+    for named, size in zip(*(column.to_pylist() for column in noted.columns), strict=True):
         parts = urlsplit(str(named))
         if parts.scheme not in ("", "file") or parts.netloc:
             return Fault(
@@ -111,8 +119,26 @@ def _folders_in_log(table: Table, folder: Path, opened: DeltaTable) -> list[Addr
                 "its log names files that are neither in its folder nor elsewhere on this machine",
                 "name a table that has its own files, such as a deep clone of it",
             )
-        folders.add((folder / unquote(parts.path)).resolve().parent)
+        files.append(((folder / unquote(parts.path)).resolve(), int(size)))
+    return files
+
+
+def _folders_of(files: list[tuple[Path, int]]) -> list[Address]:
+    folders = {path.parent for path, _ in files}
     return [address_of(each) for each in sorted(folders) if each.is_dir()]
+
+
+def _rows_stand_in_files(opened: DeltaTable, columns: list[str]) -> bool:
+    """Return whether a version's rows are those of its files, all of them, in columns of their names."""
+    asked, noted = opened.protocol(), opened.metadata()
+    if noted.configuration.get(_NAMES) not in (None, "none"):
+        return False
+    if set(noted.partition_columns) & set(columns):  # their values stand in the log
+        return False
+    features = set(asked.reader_features or ())
+    if _DELETED in features and any(True for _ in opened.deletion_vectors()):
+        return False
+    return features <= {*_READ_AS_THEY_ARE, _DELETED, "columnMapping"}
 
 
 def _open(table: Table, folder: Path) -> DeltaTable | Fault:

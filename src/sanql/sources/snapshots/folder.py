@@ -1,5 +1,7 @@
 """The folder of a snapshot: a Parquet file for each table, open to its owner only.
 
+A table whose files are read where they are has a folder of links to them instead.
+
 Whatever is read of it goes the way of all files: stamps, versions, claims and copies are theirs. A table
 whose rows are the same as before keeps its file. While files are exchanged a mark lies in the folder, so
 that tables of two moments are never read together: whoever finds it must take the snapshot anew.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -17,7 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
+from sanql.sources.snapshots.in_place import FilesInPlace
 from sanql.sources.snapshots.manifest import MANIFEST, Manifest
+from sanql.sources.snapshots.wanted import REFRESH
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,7 +38,7 @@ OpenRows = Callable[[], "pyarrow.RecordBatchReader"]
 
 def keep_snapshot(
     folder: Path,
-    tables: Mapping[str, OpenRows],
+    tables: Mapping[str, OpenRows | FilesInPlace],
     failed: Callable[[str], Fault],
     manifest: Manifest | None = None,
     check: Callable[[], None] = lambda: None,
@@ -48,12 +53,16 @@ def keep_snapshot(
             drafts = {name: folder / f"{_NEW}.{number}" for number, name in enumerate(tables)}
             try:
                 for name, draft in drafts.items():
-                    _write(draft, tables[name], partial(failed, name))
+                    given = tables[name]
+                    if isinstance(given, FilesInPlace):
+                        _link(draft, given.paths)
+                    else:
+                        _write(draft, given, partial(failed, name))
                 check()
                 _exchange(folder, drafts, manifest)
             finally:
                 for draft in folder.glob(f"{_NEW}.*"):  # also what one that was killed has left
-                    draft.unlink()
+                    _remove(draft)
     except OSError as fault:
         raise _unwritable(folder, fault) from None
 
@@ -67,7 +76,7 @@ def make_folder(folder: Path) -> None:
 
 
 def check_complete(folder: Path) -> None:
-    """Raise PolicyError where files of a snapshot were exchanged, and not all of them."""
+    """Raise PolicyError where files were exchanged, and not all of them, or one that is named is gone."""
     if (folder / _EXCHANGING).exists():
         raise PolicyError(
             [
@@ -75,6 +84,17 @@ def check_complete(folder: Path) -> None:
                     "dataset.source",
                     f"the snapshot in {folder.name}/ is not complete: taking it was interrupted",
                     "take it anew: pass the tables again, or say `sanql refresh`",
+                )
+            ]
+        )
+    gone = [link for link in sorted(folder.glob("*/*")) if link.is_symlink() and not link.exists()]
+    if gone:
+        raise PolicyError(
+            [
+                Fault(
+                    f"table.{gone[0].parent.name}",
+                    "a file of the version of it that the snapshot names is gone, or out of reach",
+                    f"{REFRESH}, and keep files of a version for as long as it is asked",
                 )
             ]
         )
@@ -120,6 +140,34 @@ def _write(draft: Path, begin: OpenRows, failed: Callable[[], Fault]) -> None:
         raise PolicyError([failed()]) from None
 
 
+def _link(draft: Path, paths: tuple[Path, ...]) -> None:
+    """Write a folder of links to files, in their order."""
+    draft.mkdir(mode=0o700)
+    for number, path in enumerate(paths):
+        (draft / f"{number:06d}.parquet").symlink_to(path)
+    _sync(draft)
+
+
+def _links(folder: Path) -> list[Path]:
+    return sorted(link for link in folder.iterdir() if link.is_symlink())
+
+
+def _replace_links(draft: Path, place: Path) -> None:
+    """Put links in the place of others; what an account has left beside those stays."""
+    for link in _links(place):
+        link.unlink()
+    for link in _links(draft):
+        link.rename(place / link.name)
+    _sync(place)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def _begun(begin: OpenRows, failed: Callable[[], Fault]) -> pyarrow.RecordBatchReader:
     """Begin to read a table; what the system says of its files is not said of ours."""
     try:
@@ -157,13 +205,14 @@ def _row_groups(
 
 def _exchange(folder: Path, drafts: Mapping[str, Path], manifest: Manifest | None) -> None:
     """Put files that differ from those before in their place, and take away those of no table."""
-    wanted = {f"{name}.parquet" for name in drafts}
-    there = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    former = [path for path in there if path.name not in wanted]
-    changed = [
-        (draft, folder / f"{name}.parquet")
+    places = {
+        draft: folder / (name if draft.is_dir() else f"{name}.parquet")
         for name, draft in drafts.items()
-        if _digest(draft) != _digest(folder / f"{name}.parquet")
+    }
+    there = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    former = [path for path in there if path not in places.values()]
+    changed = [
+        (draft, place) for draft, place in places.items() if _content(draft) != _content(place)
     ]
     if manifest is None:
         former += [folder / MANIFEST] if (folder / MANIFEST).exists() else []
@@ -175,9 +224,12 @@ def _exchange(folder: Path, drafts: Mapping[str, Path], manifest: Manifest | Non
     mark.touch(mode=0o600)
     _sync(folder)
     for path in former:
-        path.unlink()
+        _remove(path)
     for draft, place in changed:
-        draft.replace(place)
+        if place.is_dir():
+            _replace_links(draft, place)
+        else:
+            draft.replace(place)
     _sync(folder)
     mark.unlink()
     _sync(folder)
@@ -192,6 +244,13 @@ def _note(folder: Path, manifest: Manifest) -> Path | None:
         file.flush()
         os.fsync(file.fileno())
     return draft if _digest(draft) != _digest(folder / MANIFEST) else None
+
+
+def _content(path: Path) -> bytes | list[tuple[str, str]] | None:
+    """Return what tells a table from another: a hash of its file, or the files that it names."""
+    if path.is_dir():
+        return [(link.name, str(link.readlink())) for link in _links(path)]
+    return _digest(path)
 
 
 def _digest(path: Path) -> bytes | None:

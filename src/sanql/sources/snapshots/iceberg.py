@@ -18,7 +18,8 @@ from sanql.account import Address, address_of
 from sanql.catalog import suggest_similar
 from sanql.errors import Fault, PolicyError
 from sanql.policy import ObjectStore, fold
-from sanql.sources.snapshots.folder import keep_snapshot, make_folder
+from sanql.sources.snapshots.folder import OpenRows, keep_snapshot, make_folder
+from sanql.sources.snapshots.in_place import FilesInPlace, files_in_place
 from sanql.sources.snapshots.manifest import Manifest, TableOrigin
 from sanql.sources.snapshots.object_store import address_in_store
 from sanql.sources.snapshots.wanted import chosen_columns, wanted_columns
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _ONE_STORE = {"s3a": "s3", "s3n": "s3", "wasb": "abfs", "wasbs": "abfs"}  # as Hadoop spells them
 _ROWS_THAT_MATCH = "total-equality-deletes"
 
-Opened = tuple[TableOrigin, "Callable[[], pyarrow.RecordBatchReader]"]
+Opened = tuple[TableOrigin, OpenRows | FilesInPlace]
 
 
 def look_at_iceberg(policy: Policy, place: IcebergTables) -> None:
@@ -129,15 +130,41 @@ def _open(policy: Policy, table: Table, opened: IcebergTable) -> Opened | Fault:
     claimed = dict.fromkeys((place, identity, *map(_address, sorted(folders))))
     version = "" if snapshot is None else str(snapshot.snapshot_id)
     origin = TableOrigin(tuple(claimed), (), wanted_columns(policy, table), version)
-    return origin, partial(_rows, table.name, scan, files)
+    in_place = None
+    if policy.engine.spark is not None and columns:
+        in_place = _in_place(scan, files)
+    return origin, in_place or partial(_rows, table.name, scan, files)
+
+
+def _in_place(scan: DataScan, files: list[FileScanTask]) -> FilesInPlace | None:
+    """Return the files of a snapshot, where all their rows are, in columns of one identity and name."""
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    projection = scan.projection()
+    sizes = []
+    for each in files:
+        path = _path_of(each.file.file_path)
+        if each.delete_files or each.file.file_format.name != "PARQUET" or path is None:
+            return None
+        sizes.append((path.resolve(), int(each.file.file_size_in_bytes)))
+    ids = {field.name: field.field_id for field in projection.fields}
+    return files_in_place(sizes, schema_to_pyarrow(projection, include_field_ids=False), ids)
+
+
+def _path_of(location: str) -> Path | None:
+    """Return a path of this machine; None for what lies in a store."""
+    parts = urlsplit(location)
+    if parts.scheme not in ("", "file"):
+        return None
+    return Path(unquote(parts.path) if parts.scheme else location)
 
 
 def _address(location: str) -> Address:
     """Return how an account claims a folder, in a store or on this machine, whatever spells it."""
-    parts = urlsplit(location)
-    if parts.scheme in ("", "file"):
-        path = Path(unquote(parts.path) if parts.scheme else location)
+    path = _path_of(location)
+    if path is not None:
         return address_of(path) if path.exists() else _elsewhere("file", str(path))
+    parts = urlsplit(location)
     scheme = _ONE_STORE.get(parts.scheme, parts.scheme)
     container = parts.netloc.rpartition("@")[0] if scheme.startswith("abfs") else ""
     return _elsewhere(scheme, f"{container or parts.netloc}/{parts.path}")
