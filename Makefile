@@ -21,7 +21,7 @@ debian = if ! $(installed); then \
     $(installed) || echo "NOT ALL OF DEBIAN'S $(1) ARE INSTALLED: $(2) are skipped without them"; \
   fi
 
-.PHONY: demo serve test check soak clients spark soak-spark plots bench dist requirements web clean
+.PHONY: demo serve test check soak clients spark spark-few soak-spark plots bench dist requirements web clean
 
 demo: $(VENV)/.run
 	@$(BIN)/sanql demo
@@ -62,8 +62,18 @@ $(VENV)/.clients: $(VENV)/.dev requirements-clients.txt
 spark: $(VENV)/.spark
 	@SANQL_SPARK=write $(BIN)/python -m pytest -rs -m "spark and not soak" tests/spark
 
+# A share of them in one session, for `.ci/run`. Where Spark cannot be had in time they are skipped, and it says so.
+spark-few: $(VENV)/.dev
+	@if timeout $(SPARK_SECONDS) $(MAKE) --no-print-directory $(VENV)/.spark; then \
+	  $(BIN)/python -m pytest -rs -m "spark and few and not soak" tests/spark; \
+	else \
+	  echo "SPARK COULD NOT BE SET UP IN $(SPARK_SECONDS) SECONDS: ITS TESTS ARE SKIPPED (make spark has all of them)"; \
+	fi
+SPARK_SECONDS := 120
+
 # Every question of the fixtures, TPC-H and 1,000 generated ones on two executors, of which one is killed in every tenth;
-# then a hundred kills of whatever there is to be killed. Hours.
+# then a hundred kills of whatever there is to be killed. Hours; what a record has is not done again
+# (`python -m spark.comparing --record FILE`, `python -m spark.killing --record FILE`).
 soak-spark: $(VENV)/.spark
 	@cd tests && PYTHONPATH=.. ../$(BIN)/python -m spark.comparing --minutes 600 --summary spark/CELLS.md
 	@cd tests && ../$(BIN)/python -m spark.killing --kills 100 --seconds 36000 --summary spark/KILLS.md

@@ -3,7 +3,8 @@
 `make soak-spark`, or `PYTHONPATH=.. python -m spark.comparing --generated 1000` in tests/. Every question
 of the fixtures, TPC-H, and so many generated ones are sent to a cluster and to the engine of one machine;
 each cell must be the same to the bit. While every tenth is asked, an executor is killed at some moment.
-A world in which no layout can be (an order of two people) is drawn anew.
+A world in which no layout can be (an order of two people) is drawn anew. With `--record FILE` it goes on
+from where it was ended; the page is of all that the record has.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -30,8 +30,8 @@ from privacy.additivity import Violation, check_same
 from privacy.examination import ask
 from privacy.kernel import write_database
 from privacy.stages import STAGES
-from questions.asking import open_shape
-from questions.cases import cases
+from questions.asking import Shape, open_shape
+from questions.cases import Case, cases
 from questions.test_in_parts import levels
 from sanql.catalog import PreparedSource
 from sanql.compile import compile_plan
@@ -39,9 +39,11 @@ from sanql.engines import Pool, engine_of, open_engine, prepare
 from sanql.engines.spark import server as spark_server
 from sanql.errors import PolicyError, Refused, SanqlError
 from sanql.kernel import Statement
+from sanql.kernel.buckets import own_versions
 from sanql.plan.level import Level
 from sanql.policy import Policy, load
 from sanql.policy.model import Neighbours
+from spark.campaign import Found, Record, all_found, note_found, table
 from spark.conftest import executors, kill_an_executor
 from support.on_buckets import on_spark, spread
 
@@ -49,7 +51,9 @@ SECRET = 7
 BUCKETS = 4
 KILLED = 10  # in every so many questions
 AT_ONCE = 3  # questions that are asked side by side
-QUESTIONS_PER_WORLD = 100
+AT_A_TIME = 40  # of the fixtures, before what came of them is written down
+QUESTIONS_PER_WORLD = 50
+GENERATED = "generated: "
 LARGE = 0.35  # of the worlds
 ORDERS: tuple[Neighbours, ...] = ("add-remove", "change-one")
 NOBODYS = {"q02", "q03", "q10", "q11", "q16", "q18"}  # of public tables, or of individuals
@@ -58,51 +62,69 @@ Sent = Sequence[tuple[Level, Statement]] | str
 Asks = Callable[[PreparedSource], Sent]
 
 
-@dataclass
-class Found:
-    """What was compared, and what was not the same."""
-
-    compared: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    levels: int = 0
-    cells: int = 0
-    kills: int = 0
-    wrong: list[str] = field(default_factory=list)
-
-
 class Comparison:
     """One session of Spark, and everything that is compared on it."""
 
-    def __init__(self, master: str, seed: int, until: float) -> None:
-        self.found = Found()
+    def __init__(self, master: str, seed: int, until: float, record: Record) -> None:
+        self.record = record
+        self._found = Found()  # of the part that is compared
         self._master, self._until = master, until
-        self._chance = random.Random(f"kills {seed}")
-        self._counting, self._asked = threading.Lock(), 0
+        self._chance = random.Random(f"kills {seed} {len(record.parts)}")
+        self._counting, self._asked = threading.Lock(), self.compared()
 
     @property
     def late(self) -> bool:
         """Whether no more is to be asked."""
         return time.monotonic() > self._until
 
+    def compared(self, beginning: str = "") -> int:
+        """Return how many questions have been, of places that begin so."""
+        known = all_found(self.record).compared
+        return sum(number for place, number in known.items() if place.startswith(beginning))
+
+    def run(self, part: str, compare: Callable[[], object]) -> None:
+        """Compare a part that is not on record, and put it there; not one for which it was too late."""
+        if part in self.record.parts or self.late:
+            return
+        self._found, began = Found(), time.monotonic()
+        compare()
+        found = self._found
+        found.seconds = time.monotonic() - began
+        found.kernels[own_versions().kernel] += found.compared.total()
+        if found.wrong or not self.late:
+            note_found(self.record, part, found)
+            print(f"{part}: {self.compared()} questions, {found.seconds:.0f} s", flush=True)
+
     def fixtures(self, name: str) -> None:
-        """Compare all questions of a shape."""
+        """Compare all questions of a shape, some at a time."""
+        asked = [case for case in cases(refused=False) if case.shape == name]
+        parts = {
+            f"{name} from {n}": asked[n : n + AT_A_TIME] for n in range(0, len(asked), AT_A_TIME)
+        }
+        if self.late or parts.keys() <= self.record.parts.keys():
+            return
         with tempfile.TemporaryDirectory() as folder:
             shape = open_shape(name, Path(folder))
             here = replace(shape.san.session.data.open().source, parts=1)  # before there is a copy
             there = self._on_cluster(shape.policy, Path(folder) / "layout")
-            self._compare_all(
-                (
-                    f"tests/questions/{name}",
-                    case.sql,
-                    partial(_compiled, levels(shape, case)),
-                    (here, shape.engine),
-                    there,
+            for part, some in parts.items():
+                self.run(
+                    part, partial(self._compare_cases, shape, some, (here, shape.engine), there)
                 )
-                for case in cases(refused=False)
-                if case.shape == name
-            )
             there[1].close()
             shape.close()
+
+    def _compare_cases(self, shape: Shape, some: list[Case], here: Pair, there: Pair) -> None:
+        self._compare_all(
+            (
+                f"tests/questions/{case.shape}",
+                case.sql,
+                partial(_compiled, levels(shape, case)),
+                here,
+                there,
+            )
+            for case in some
+        )
 
     def tpch(self) -> None:
         """Compare the questions of TPC-H."""
@@ -137,10 +159,10 @@ class Comparison:
             try:
                 there = self._on_cluster(policy, folder / "layout")
             except PolicyError:
-                self.found.refused["a world that can be in no buckets"] += 1
+                self._found.refused["a world that can be in no buckets"] += 1
                 return
             asks, done = stage.asks(rng), 0
-            place = f"generated: {stage.name}, {'large' if large else 'small'}"
+            place = f"{GENERATED}{stage.name}, {'large' if large else 'small'}"
             while done < number and not self.late:
                 drawn = [(asks(), rng.choice([None, None, 1, 2])) for _ in range(number - done)]
                 done += self._compare_all(
@@ -187,18 +209,16 @@ class Comparison:
         if killing is not None:
             killing.join()
         with self._counting:
-            found = self.found
+            found = self._found
             found.levels += len(other)
             found.cells += cells
             found.wrong += wrong
             found.compared[place] += bool(other)
-            if other and not found.compared.total() % 50:
-                print(f"{found.compared.total()} questions, {found.kills} kills", flush=True)
         return bool(other)
 
     def _leave_out(self, why: str) -> None:
         with self._counting:
-            self.found.refused[why] += 1
+            self._found.refused[why] += 1
 
     def _kill_meanwhile(self) -> threading.Thread | None:
         with self._counting:
@@ -210,7 +230,7 @@ class Comparison:
             with suppress(ProcessLookupError):
                 kill_an_executor(self._chance.randrange(2))
                 with self._counting:
-                    self.found.kills += 1
+                    self._found.kills += 1
 
         killing = threading.Timer(self._chance.uniform(0, 0.8), kill)
         killing.start()
@@ -246,27 +266,29 @@ def main() -> int:
     read.add_argument("--master", default="local-cluster[2,1,1024]")
     read.add_argument("--seed", type=int, default=18)
     read.add_argument("--minutes", type=float, default=120)
+    read.add_argument("--record", type=Path, help="goes on from what is there")
     read.add_argument("--summary", type=Path)
     given = read.parse_args()
-    began = time.monotonic()
-    comparison = Comparison(given.master, given.seed, began + 60 * given.minutes)
-    comparison.tpch()
-    known = comparison.found.compared.total()
-    for seed in count(given.seed):
-        left = given.generated + known - comparison.found.compared.total()
-        if left <= 0 or comparison.late:
-            break
-        comparison.world(seed, min(left, QUESTIONS_PER_WORLD))
+    until = time.monotonic() + 60 * given.minutes
+    comparison = Comparison(given.master, given.seed, until, Record(given.record))
+    comparison.run("TPC-H", comparison.tpch)
     for name in ("retail", "census", "hospital"):
         comparison.fixtures(name)
-    text = summary(comparison.found, given.master, time.monotonic() - began)
+    for seed in count(given.seed):
+        left = given.generated - comparison.compared(GENERATED)
+        if left <= 0 or comparison.late:
+            break
+        some = min(left, QUESTIONS_PER_WORLD)
+        comparison.run(f"world {seed}", partial(comparison.world, seed, some))
+    found = all_found(comparison.record)
+    text = summary(found, given.master)
     print(text)
     if given.summary is not None:
         given.summary.write_text(text, encoding="utf-8")
-    return 1 if comparison.found.wrong else 0
+    return 1 if found.wrong else 0
 
 
-def summary(found: Found, master: str, seconds: float) -> str:
+def summary(found: Found, master: str) -> str:
     """Return the page of a comparison."""
     lines = [
         "# Cells from executors beside those of one machine",
@@ -278,20 +300,17 @@ def summary(found: Found, master: str, seconds: float) -> str:
         f"{found.cells:,} cells compared to the bit",
         f"- **{found.kills:,} executors killed**, one while every tenth question was asked",
         f"- **{len(found.wrong)} differences**",
-        f"- {seconds / 60:.0f} minutes",
+        f"- {found.seconds / 60:.0f} minutes",
         "",
-        *_table("questions of", found.compared),
+        *table("questions of", found.compared),
         "",
-        *_table("left out", found.refused),
+        *table("left out", found.refused),
+        "",
+        *table("with the kernel", found.kernels),
         "",
         *(f"```\n{each}\n```" for each in found.wrong[:20]),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _table(title: str, counts: Counter[str]) -> Iterator[str]:
-    yield from (f"| {title} | |", "|---|---:|")
-    yield from (f"| {name} | {number:,} |" for name, number in sorted(counts.items()))
 
 
 if __name__ == "__main__":

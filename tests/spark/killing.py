@@ -3,7 +3,8 @@
 `python -m spark.killing --kills 100 --summary spark/KILLS.md`, in tests/. Another process asks one
 question after another, for so much that noise would move a count once in 10^20 answers, and says when it
 asks and what it is answered. Afterwards every answer must have been the true one, and the ledger must
-have a charge for each answer, and for no more than was asked.
+have a charge for each answer, and for no more than was asked. Each round of kills has data and a ledger
+of its own; with `--record FILE` another run goes on from the rounds that are there.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ import duckdb
 import sanql
 from sanql.ask import Session
 from sanql.errors import SanqlError
+from spark.campaign import Record
+from spark.conftest import _below, _command
 
 EPSILON = 50
 PEOPLE = 3_000
 BUCKETS = 6
 ASKED = "SELECT town, COUNT(*) FROM people GROUP BY town"
+KILLS_A_ROUND = 20
 KINDS = {
     "an executor": b"CoarseGrainedExecutorBackend",
     "a kernel in an executor": b"sanql.kernel.buckets.worker",
@@ -117,35 +121,27 @@ class Asking:
 
 
 def campaign(
-    kills: int, master: str, seed: int, seconds_max: float
+    kills: int, master: str, seed: str, until: float
 ) -> tuple[Counter[str], Counter[str], list[str]]:
-    """Return what was killed, what was said, and what is wrong."""
-    from spark.conftest import _below, _command
-
+    """Return what was killed in a round, what was said, and what is wrong."""
     chance = random.Random(seed)
     killed: Counter[str] = Counter()
     said: Counter[str] = Counter()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         path = make(Path(folder), master)
-        asking, began = Asking(path, said), time.monotonic()
-        while killed.total() < kills and time.monotonic() - began < seconds_max:
+        asking = Asking(path, said)
+        while killed.total() < kills and time.monotonic() < until:
             before = asking.answers
-            while asking.answers <= before:  # each kill is under a question after one was answered
-                time.sleep(0.05)
+            while asking.answers <= before and time.monotonic() < until:
+                time.sleep(0.05)  # each kill is under a question after one was answered
             time.sleep(chance.uniform(0, 1.0))
             kind = DRIVER if chance.random() < 0.1 else chance.choice(list(KINDS))
             if kind == DRIVER:
                 asking.end()
                 asking = Asking(path, said)
-            else:
-                found = [p for p in _below(asking.pid()) if KINDS[kind] in _command(p)]
-                if not found:
-                    continue
-                try:
-                    os.kill(chance.choice(found), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+            elif not _kill_one(asking.pid(), KINDS[kind], chance):
+                continue
             killed[kind] += 1
         asking.end()
         time.sleep(1)
@@ -161,6 +157,18 @@ def campaign(
     return killed, said, wrong
 
 
+def _kill_one(parent: int, command: bytes, chance: random.Random) -> bool:
+    """Kill a process below another with such a command, if there is one."""
+    found = [pid for pid in _below(parent) if command in _command(pid)]
+    if not found:
+        return False
+    try:
+        os.kill(chance.choice(found), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def main() -> None:
     """Run the campaign, and write down what came of it."""
     read = argparse.ArgumentParser()
@@ -169,17 +177,38 @@ def main() -> None:
     read.add_argument("--master", default="local-cluster[2,1,1024]")
     read.add_argument("--seed", type=int, default=18)
     read.add_argument("--seconds", type=float, default=3600)
+    read.add_argument("--record", type=Path, help="goes on from what is there")
     read.add_argument("--summary", type=Path)
     given = read.parse_args()
     if given.ask is not None:
         ask(given.ask)
         return
-    killed, said, wrong = campaign(given.kills, given.master, given.seed, given.seconds)
+    record, until = Record(given.record), time.monotonic() + given.seconds
+    while (left := given.kills - _added(record, "killed").total()) > 0 and time.monotonic() < until:
+        part = f"round {given.seed} {len(record.parts)}"
+        came = campaign(min(left, KILLS_A_ROUND), given.master, part, until)
+        record.note(part, dict(zip(("killed", "said", "wrong"), came, strict=True)))
+        print(part, *came, flush=True)
+    text, wrong = summary(record, given.master)
+    print(text)
+    if given.summary is not None:
+        given.summary.write_text(text, encoding="utf-8")
+    sys.exit(wrong)
+
+
+def _added(record: Record, name: str) -> Counter[str]:
+    return sum((Counter(part[name]) for part in record.parts.values()), Counter())
+
+
+def summary(record: Record, master: str) -> tuple[str, bool]:
+    """Return the page of a campaign, and whether anything is wrong."""
+    killed, said = _added(record, "killed"), _added(record, "said")
+    wrong = [words for part in record.parts.values() for words in part["wrong"]]
     lines = [
         f"# {killed.total()} kills under questions on Spark",
         "",
         "Written by `python -m spark.killing` in tests/: one question after another through San and "
-        f"`{given.master}`, while something is killed with SIGKILL at a random moment.",
+        f"`{master}`, while something is killed with SIGKILL at a random moment.",
         "",
         "| killed | times |",
         "|---|---|",
@@ -187,16 +216,13 @@ def main() -> None:
         "",
         f"Of {said['asked']} questions {said['right']} were answered, every one of them with the true "
         f"counts; {said['unavailable']} were `unavailable` and {said['engine_not_ready']} not begun, the "
-        f"others died with San. The ledger has {said['charges']} charges: one for each answer, and "
-        "none that nobody asked for."
+        f"others died with San. The {len(record.parts)} ledgers have {said['charges']} charges: one for "
+        "each answer, and none that nobody asked for."
         if not wrong
         else "WRONG: " + "; ".join(wrong),
         "",
     ]
-    print("\n".join(lines))
-    if given.summary is not None:
-        given.summary.write_text("\n".join(lines))
-    sys.exit(bool(wrong))
+    return "\n".join(lines), bool(wrong)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def spent(san: San) -> Fraction:
     return max(balance.spent_upper.epsilon for balance in san.session.ledger.balances())
 
 
+@pytest.mark.few
 def test_what_spark_writes_down_has_no_row_no_literal_and_no_secret(
     san: San, events: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_spark_writes_down_has_no_row_no_literal_and_no_secret(
         assert private.encode() not in written, private
 
 
+@pytest.mark.few
 def test_nothing_but_exact_cells_comes_to_this_process(
     san: San, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +202,7 @@ def _ticks(pid: int) -> int:
         return 0
 
 
+@pytest.mark.few
 def test_another_kernel_on_executors_is_refused_by_name(
     san: San, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +216,7 @@ def test_another_kernel_on_executors_is_refused_by_name(
         san.query(ASKED, epsilon=1)
 
 
+@pytest.mark.few
 def test_a_killed_bucket_process_costs_an_attempt_and_no_answer(san: San) -> None:
     assert san.query(ASKED, epsilon=1).rows
     for pid in bucket_processes():

@@ -32,6 +32,12 @@ def test_executors_have_the_cells_of_one_machine(
     compare(shapes(case.shape), case)
 
 
+@pytest.mark.few
+def test_executors_have_the_cells_of_a_few_questions(shapes: Callable[[str], OnSpark]) -> None:
+    some = [case for case in CASES if case.shape == "hospital"][1 :: 2 * EVERY]
+    assert sum(compare(shapes(case.shape), case) for case in some) >= len(some) / 2
+
+
 def test_cells_stay_what_they_are_while_executors_are_killed(
     shapes: Callable[[str], OnSpark],
 ) -> None:
