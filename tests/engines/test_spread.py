@@ -246,10 +246,8 @@ def check_rows(folder: Path, layout: Path) -> None:
 
 def test_prepare_that_is_killed_leaves_no_layout_and_goes_on_the_next_time(shop: Policy) -> None:
     """At whichever file it is: what was written then is not written again."""
-    folder, many = (
-        shop.path.parent / "layout",
-        64,
-    )  # so many that it is not done before it is noticed
+    folder = shop.path.parent / "layout"
+    many = 32  # so that whoever writes is not done before it notices
     shop.path.write_text(
         shop.path.read_text().replace(
             "[engine]\n", f'[engine]\nkind = "spark"\nmaster = "local"\nlayout = "{folder}"\n'

@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
             shape = open_shape(name, tmp_path_factory.mktemp(name))
             shape.san.session.data.open()  # before there is a copy, where the file is
             policy = on_spark(shape.policy, tmp_path_factory.mktemp(f"{name}-layout"), MASTER)
+            policy = replace(policy, engine=replace(policy.engine, deadline_seconds=600))
             source = spread(policy, BUCKETS)
             opened[name] = OnSpark(
                 shape, source, Pool(source, policy.engine, engine_of(policy.engine))

@@ -48,7 +48,7 @@ kind = "spark"
 master = "{MASTER}"
 layout = "layout"
 memory = "512MB"
-deadline = 120
+deadline = 300
 [table.people]
 privacy_unit = "person"
 key = "number"

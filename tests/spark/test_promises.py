@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 MARK = "Zyx-Marker-77"  # in a text of every row
 LITERAL = 4_242_421  # in a question
 BUCKETS = 5
-DEADLINE = 40
+DEADLINE = 240
 POLICY = """
 [dataset]
 name = "town"
