@@ -23,7 +23,7 @@ PRESERVING = ("RIGHT", "FULL")
 
 REPLACED = (exp.Any, exp.All, exp.Join, exp.RangeBucket, exp.In, exp.Cast, *SERIES)
 STEPS_MAX = 100
-TUPLES_MAX = 100
+WRITTEN_MAX = 2_000
 
 
 def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp.Select:
@@ -66,8 +66,10 @@ def _in_list(node: exp.In) -> None:
         node.set("unnest", None)
         node.set("expressions", [each.copy() for each in listed.expressions])
     values, choices = node.this, node.expressions
-    if not isinstance(values, exp.Tuple) or not choices or len(choices) > TUPLES_MAX:
+    if not isinstance(values, exp.Tuple) or not choices:
         return
+    if len(choices) * sum(1 for _ in values.walk()) > WRITTEN_MAX:
+        return  # written out once for each choice, it would be a book
     width = len(values.expressions)
     if any(not isinstance(c, exp.Tuple) or len(c.expressions) != width for c in choices):
         return  # refused by name where it is bound
