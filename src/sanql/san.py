@@ -105,8 +105,9 @@ class San:
         with how many rows; and where groups are selected privately, `min_privacy_units_per_group`,
         which a group must have to appear. With `exact` (or release='exact' in the text) the answer has
         no noise and no price; it is there only where the owner has declared an adversary it is safe
-        against. `other` names one row more that adds up the groups too small to appear; `nonnegative`
-        and `rounded` (to multiples of a number) change how noisy counts and sums are shown.
+        against. `other` names one row more that adds up the groups too small to appear; `null_group`
+        makes rows whose public key is NULL a group of their own; `nonnegative` and `rounded` (to
+        multiples of a number) change how noisy counts and sums are shown.
         `parameters` are constants for ? and $1 (a list), or $name and :name (values by name). With
         `fresh` a recorded answer is not used: the question is measured, and charged, again.
         """

@@ -379,6 +379,58 @@ def test_two_stages_share_the_price_and_an_auditor_sees_both(tmp_path: Path) -> 
         assert any("2 stages" in words for words in answer.certificate.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("weights", "shares"),
+    [(None, (0.5, 0.5)), ("1:3", (0.25, 0.75)), ([0.9, 0.1], (0.9, 0.1))],
+)
+def test_stages_share_epsilon_as_asked_and_the_certificate_says_how(
+    tmp_path: Path, weights: str | list[float] | None, shares: tuple[float, float]
+) -> None:
+    with opened(tmp_path) as san:
+        answer = san.query(TWO_STAGES[1], epsilon=1, stage_weights=weights)
+        first, second = (f"{share:g}" for share in shares)
+        said = f"measured in 2 stages, at epsilon {first} and {second},"
+        assert any(said in words for words in answer.certificate.assumptions)
+        told = san.explain(TWO_STAGES[1], epsilon=1, stage_weights=weights)
+        by_stage = [float(level.epsilon_upper) for level in told.levels]
+        assert told.cached and by_stage == pytest.approx(shares)
+        assert spent(san) == 1
+
+
+def test_every_statistic_has_the_same_share_whatever_its_stage(tmp_path: Path) -> None:
+    three = (
+        "SELECT COUNT(*) AS n FROM people WHERE age > (SELECT AVG(age) FROM people) "
+        "AND age < (SELECT AVG(price) + 60 FROM bought)"
+    )
+    with opened(tmp_path) as san:
+        words = " ".join(san.explain(three, epsilon=0.9).certificate.assumptions)
+        assert "at epsilon 0.6 and 0.3," in words
+        assert "at epsilon 0.45 and 0.45," in " ".join(
+            san.explain(three, epsilon=0.9, stage_weights="1:1").certificate.assumptions
+        )
+
+
+@pytest.mark.parametrize(
+    ("sql", "weights", "code"),
+    [
+        (TWO_STAGES[1], "1:2:3", "stage_weights_needless"),
+        (ONE_STAGE[0], "1:2", "stage_weights_needless"),
+        ("SELECT COUNT(*) FROM people", "1:2", "stage_weights_needless"),
+        (TWO_STAGES[1], "1", "stage_weights_invalid"),
+        (TWO_STAGES[1], "0:1", "stage_weights_invalid"),
+        (TWO_STAGES[1], "1:x", "stage_weights_invalid"),
+        (TWO_STAGES[1], 3, "stage_weights_invalid"),
+    ],
+)
+def test_weights_of_other_stages_than_there_are_are_refused(
+    san: San, sql: str, weights: str, code: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        san.query(sql, epsilon=1, stage_weights=weights)
+    assert refused.value.code == code
+    assert spent(san) == 0
+
+
 def test_sql_around_statistics_that_does_not_end_is_stopped(tmp_path: Path) -> None:
     with opened(tmp_path) as san:
         limits = replace(san.policy.engine, deadline_seconds=1.0)

@@ -107,8 +107,8 @@ def test_keys_complete_words_and_bring_back_what_was_asked(policy: Path) -> None
         [
             (b"sel\t COUNT(*) AS n FROM peo\t WHERE age > 3;\r", rb"ask it\? \[y/N\]"),
             (b"n\r", rb"sanql> "),
-            # before n, and the question with it; a key is read as one once the next line is asked for
-            (up * 3 + b"\r", rb"(?s)a repeat, free.*sanql> "),
+            # before the question; n is none. A key is read as one once the next line is asked for
+            (up * 2 + b"\r", rb"(?s)a repeat, free.*sanql> "),
             (b"\x04", rb"nothing more"),
         ],
     )

@@ -99,7 +99,7 @@ REFUSED = {
     ],
     "not_a_table": [
         "SELECT COUNT(*) FROM read_csv('x')",
-        "SELECT COUNT(*) FROM range(3)",
+        "SELECT COUNT(*) FROM range(3.5)",
     ],
     "table_unknown": [
         "SELECT COUNT(*) FROM peple",

@@ -76,6 +76,7 @@ NO_PART = {
     "Query.limit": "computed from noisy cells",
     "Query.offset": "computed from noisy cells",
     "Query.distinct": "computed from noisy cells",
+    "Query.null_groups": "each key says whether NULL is one of its values",
     "Query.sets": "each set is a level of its own",
     "Table.summaries": "how rows are stored, which changes no cell",
 }

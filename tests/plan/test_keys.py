@@ -16,7 +16,7 @@ from sanql.plan.keys import OneGroup, PrivateKeys, PublicKeys, keys_of
 from sanql.plan.level import LevelOutline
 from sanql.plan.plan import outline
 from sanql.policy.model import Column, ColumnUnit, ListedDomain, RowUnit, Table, TableDomain
-from sanql.question.expressions import ColumnRef, Facts, Type
+from sanql.question.expressions import ColumnRef, Facts, Query, Type
 from sanql.question.public_query import PublicQuery
 
 Outlined = Callable[..., LevelOutline]
@@ -256,3 +256,28 @@ def test_a_comparison_with_null_is_refused_with_what_is_meant(where: str, remedy
 @pytest.mark.parametrize("where", ["age = 3 OR sex = NULL", "(age = NULL) IS NULL", "1 = NULL"])
 def test_other_conditions_may_have_nulls(where: str) -> None:
     question(f"SELECT COUNT(*) FROM people WHERE {where}")
+
+
+@pytest.mark.parametrize(
+    ("key", "more"),
+    [
+        ("member", 1),
+        ("sex", 1),
+        ("region", 0),  # how many it has, its public table decides
+        ("member IS NULL", 0),
+        ("CASE WHEN age < 18 THEN 'minor' END", 0),  # NULL is among its values anyway
+    ],
+)
+def test_null_is_one_group_more_that_a_unit_may_be_in(key: str, more: int) -> None:
+    query = parse(f"SELECT {key}, COUNT(*) FROM visits GROUP BY 1", TABLES).query
+    assert isinstance(query, Query)
+    without, level = (
+        outline(replace(query, null_groups=asked), TABLES, "add-remove").levels[0]
+        for asked in (False, True)
+    )
+    assert isinstance(level.keys, PublicKeys) and isinstance(without.keys, PublicKeys)
+    assert level.keys.columns[0].shows_null == (key != "member IS NULL")
+    groups = without.keys.count
+    assert level.keys.count == (None if groups is None else groups + more)
+    assert level.limits.groups == min(3, level.keys.count or 3)
+    assert level.limits.groups == without.limits.groups + more * (groups == 2)

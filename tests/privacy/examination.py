@@ -32,6 +32,7 @@ from sanql.compile.statement import compile_plan
 from sanql.errors import Refused
 from sanql.kernel.messages import Statement
 from sanql.parse.question import parse
+from sanql.plan.keys import PublicKeys
 from sanql.plan.level import Level
 from sanql.plan.plan import price
 from sanql.policy import Budget
@@ -42,6 +43,7 @@ Others = Sequence[tuple[Path, Settings]]
 EPSILON, DELTA = Fraction(1), Fraction(1, 1000)
 PRICE = Budget(EPSILON, DELTA)
 WITH_PROFILE = 0.5  # of all questions
+WITH_NULL_GROUPS = 0.4
 GROUPS_MAX = 60  # more public keys than these, and longer statements, only cost time
 LENGTH_MAX = 20_000
 ALTERED = 4  # engines with settings drawn at random
@@ -59,6 +61,16 @@ class Asked:
     sql: str
     levels: tuple[tuple[Level, Statement], ...]
     in_parts: tuple[Statement, ...]
+
+    @property
+    def has_null_groups(self) -> bool:
+        """Return whether rows whose public key is NULL are in a group."""
+        return any(
+            column.null
+            for plan, _ in self.levels
+            if isinstance(plan.outline.keys, PublicKeys)
+            for column in plan.outline.keys.columns
+        )
 
     @property
     def large(self) -> str | None:
@@ -103,7 +115,10 @@ def _levels(
         statistics = [each.query for each in query.statistics]
         released, tables = drawn_answers(query, rng), {**tables, **query.tables}
     levels = []
-    for each in statistics:
+    for written in statistics:
+        each = written
+        if isinstance(written, Query):
+            each = replace(written, null_groups=rng.random() < WITH_NULL_GROUPS)
         # by norms and limits of a profile as well as by rule: what is known is no part of the bound
         known = draw_known(rng, tables) if rng.random() < WITH_PROFILE else {}
         outlined = outlined_with(each, tables, policy.neighbours, groups, known, PRICE)  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ MOMENTS = ["TIMESTAMP '2020-01-01 00:00:00'", "TIMESTAMP '2020-06-30 23:59:59'"]
 COMPARED = ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]
 DAY_PARTS = ["year", "quarter", "month", "week", "day", "dayofweek", "isodow", "dayofyear"]
 CLOCK_PARTS = ["hour", "minute", "second"]
+BUCKETS = ["'1 month'", "'2 weeks'", "'10 days'"]
 DAY_UNITS = ["year", "quarter", "month", "week", "day"]
 KINDS = ["rows", "rows", "values", "units", "distinct", "sum", "sum", "avg", "avg"]
 KINDS += ["if", "spread", "pair", "filter", "rank", "rank", "other", "other"]
@@ -26,7 +27,14 @@ RANKS = ["MEDIAN({x})", "MIN({x})", "MAX({x})", "QUANTILE_DISC({x}, {f})"]
 RANKS += ["PERCENTILE_CONT({f}) WITHIN GROUP (ORDER BY {x})", "QUANTILE_CONT({x}, {f})"]
 PAIRS = ["COVAR_POP", "COVAR_SAMP", "CORR"]
 OTHERS = ["GEOMEAN(level)", "GEOMEAN(GREATEST(0.5, LEAST(9, {x})))"]  # of a number
-OTHERS += ["MODE(sex)", "MODE(level)", "MODE(CASE WHEN {x} > 1 THEN flag END)", "ENTROPY(level)"]
+OTHERS += [
+    "MIN(sex)",
+    "MAX(sex)",
+    "MODE(sex)",
+    "MODE(level)",
+    "MODE(CASE WHEN {x} > 1 THEN flag END)",
+    "ENTROPY(level)",
+]
 UNIT_COLUMN = {"visits": "person", "stays": "patient", "readings": None}
 
 
@@ -170,6 +178,8 @@ class Grammar:
             lambda: rng.choice(["city", "city", "big", "income", "age", "day"]),
             lambda: f"DATE_TRUNC('{rng.choice(DAY_UNITS)}', {rng.choice(['day', 'moment'])})",
             lambda: f"DATE_TRUNC('{rng.choice(['hour', 'day'])}', moment)",
+            lambda: f"TIME_BUCKET(INTERVAL {rng.choice(BUCKETS)}, {rng.choice(['day', 'moment'])})",
+            lambda: f"moment::TIME {rng.choice(COMPARED[:6])} '{rng.choice(['00:00', '12:30'])}'",
             lambda: f"ROUND({self.real(1)}, {rng.randint(-1, 1)})",
             lambda: f"CAST(FLOOR({self.real(1)} / 10) AS INTEGER)",
             lambda: (

@@ -29,6 +29,27 @@ RELATIONS = (
         f"{PROMISES}test_a_row_that_where_leaves_out_is_computed_with_safely",
     ),
     Mutant(
+        "a group of NULL is one more that a unit may be in",
+        "plan/keys.py",
+        "len(self.values) + self.null",
+        "len(self.values)",
+        "plan/test_keys.py::test_null_is_one_group_more_that_a_unit_may_be_in",
+    ),
+    Mutant(
+        "rows without a match of an outer join are in the group of NULL",
+        "plan/lookups.py",
+        "absent = not tests and reading.is_missing(component)",
+        "absent = False",
+        "ask/test_null_groups.py::test_groups_are_those_of_sql",
+    ),
+    Mutant(
+        "questions with a group of NULL have names of their own",
+        "plan/digest.py",
+        'null = {"null": True} if column.null else {}',
+        "null: dict[str, bool] = {}",
+        "ask/test_null_groups.py::test_one_question_with_and_without_it_are_two",
+    ),
+    Mutant(
         "keys compared with real numbers are compared as the engine does",
         "plan/chosen_keys.py",
         "if kind is Type.INTEGER and any(isinstance(choice, Fraction) for choice in listed):",

@@ -250,6 +250,10 @@ class NestedGrammar(Values):
     def _listed(self, alias: str) -> tuple[str, Part]:
         """Return rows that are written in the question, two of them alike at times."""
         rng = self._rng
+        if rng.random() < 0.4:
+            codes = ", ".join(str(rng.randint(0, 4)) for _ in range(3))
+            form = rng.choice([f"UNNEST([{codes}])", "generate_series(0, 3)", "range(4)"])
+            return f"{form} AS {alias}(code)", Part(alias, Shape(PUBLIC, (("code", "integer"),)))
         rows = [
             f"({rng.randint(0, 4)}, '{rng.choice(['red', 'Rome', 'x'])}', 0.5)" for _ in range(3)
         ]

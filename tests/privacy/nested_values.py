@@ -39,6 +39,11 @@ THEIRS = {  # words of other systems
     "integer": ["RANGE_BUCKET({x}, [0, 2, 5])", "RANGE_BUCKET({y}, [-1, 3])"],
     "real": ["DIV0({y}, {x})", "DIV0({x}, {y})"],
 }
+LISTED = [  # lists of constants, in the words of several systems
+    "{x} = ANY ([{one}, {other}])", "{x} <> ALL ([{one}, {other}])", "{x} IN UNNEST([{one}, {other}])",
+    "({x}, {y}) IN (({one}, 'red'), ({other}, 'Rome'))", "({x}, {x}) NOT IN (({one}, {other}))",
+    "EQUAL_NULL({x}, {one})", "ISNULL({x}, {one}) = {other}",
+]  # fmt: skip
 LIMITED = {  # columns with bounds of their own
     "age", "income", "amount", "quantity", "price", "code", "score", "u", "level", "temp", "size",
     "area", "weight",
@@ -107,6 +112,10 @@ class Values:
         right = rng.choice([*self._columns(parts, of), *CONSTANTS[of], *CONSTANTS[of]])
         known = rng.choice(self._columns(parts, "boolean") or CONSTANTS["boolean"])
         texts = self._columns(parts, "text")
+        if not self._plain and of in ("integer", "text") and rng.random() < 0.15:
+            one, other = CONSTANTS[of][:2]
+            form = rng.choice(LISTED)
+            return f"({form.format(x=left, y=rng.choice(texts or [left]), one=one, other=other)})"
         if texts and not self._plain and rng.random() < 0.1:
             which = rng.choice(["ANY", "ALL"])
             return f"({rng.choice(texts)} ILIKE {which} ('%o%', 'r%'))"

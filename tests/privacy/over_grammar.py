@@ -34,6 +34,9 @@ AROUND = [
     "SELECT n FROM ({}) AS a UNION ALL SELECT n FROM ({}) AS b",
     "SELECT n, (SELECT MAX(p.size) FROM places AS p WHERE p.code = t.n) AS x FROM ({}) AS t",
     "SELECT n FROM (SELECT * FROM ({}) AS u ORDER BY n LIMIT 2) AS t",
+    "SELECT n * 1.0 / (SELECT COUNT(*) FROM people AS s) AS share FROM ({}) AS t",
+    "SELECT * FROM (SELECT n % 2 AS m, n FROM ({}) AS t) AS u PIVOT (SUM(n) FOR m IN (0, 1))",
+    "SELECT d.k, t.n FROM generate_series(0, 4) AS d(k) LEFT JOIN ({}) AS t ON t.n = d.k",
 ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from sanql.plan.level import Level
 from sanql.plan.plan import price
 from sanql.policy import Budget
 from sanql.policy.model import Neighbours, Policy
+from sanql.question import Query
 from support.samplers import SilentSampler
 from support.volume import few_of
 
@@ -101,6 +102,8 @@ def _planned(
     """Return the plan of a question, or None where it is refused or has very many groups."""
     try:
         query = parse(sql, policy.tables).query
+        if isinstance(query, Query):
+            query = replace(query, null_groups=secret % 3 == 0)
         outlined = outlined_with(query, policy.tables, policy.neighbours, groups, known, PRICE)  # type: ignore[arg-type]
         by_rule = outlined_with(query, policy.tables, policy.neighbours, groups, {}, PRICE)  # type: ignore[arg-type]
         planned = price(outlined, PRICE.epsilon, PRICE.delta).levels[0]

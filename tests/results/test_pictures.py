@@ -156,3 +156,30 @@ def test_a_notebook_shows_a_certificate_in_sentences_and_as_text(san: San) -> No
     assert html.escape(str(answer.certificate.meaning["words"])) in shown
     hostile = replace(answer.certificate, unit="<script>alert(1)</script>\u202e")
     assert "<script>" not in hostile._repr_html_() and "\u202e" not in hostile._repr_html_()
+
+
+def test_a_key_that_is_null_somewhere_has_a_name_and_no_place_in_an_order(
+    san: San, tmp_path: Path
+) -> None:
+    total = "SELECT age, COUNT(*) AS n FROM people WHERE age < 9 GROUP BY ROLLUP (age)"
+    answer = san.query(total, epsilon=1)
+    chart = chart_of(answer)
+    assert chart.kind == "bars" and chart.panels[0].marks[-1].place == "NULL"
+    assert answer.plot(tmp_path / "total.png") and "NULL" in answer.to_text_bars()
+    assert json.loads(json.dumps(answer.to_vega_lite()))["data"]["values"][-1]["place"] == "NULL"
+    both = "SELECT sex, age, COUNT(*) AS n FROM people WHERE age < 9 GROUP BY ROLLUP (sex, age)"
+    titles = {panel.title for panel in chart_of(san.query(both, epsilon=1)).panels}
+    assert titles == {"sex = F", "sex = M", "sex = NULL"}
+    figure = san.query(both, epsilon=1).plot(tmp_path / "both.png")
+    scales = {axes.get_xlim() for axes in figure.axes if axes.get_visible()}
+    assert len(scales) == 1  # small panels are compared with each other
+
+
+def test_long_names_of_bars_are_told_apart_by_how_they_end(san: San) -> None:
+    long = "'a very long name of district "
+    names = f"CASE WHEN town = 'c0' THEN {long}1' ELSE {long}2' END"
+    bars = san.query(
+        f"SELECT {names} AS d, COUNT(*) AS n FROM people GROUP BY d", epsilon=1
+    ).to_text_bars()
+    labels = [line[:27] for line in bars.splitlines() if line.startswith("  ")]
+    assert len(labels) == 2 == len(set(labels))

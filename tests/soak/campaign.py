@@ -88,6 +88,7 @@ def campaign(
                 continue
             found.accepted[place] += 1
             found.shapes.update(name for name, form in FEATURES.items() if form.search(sql))
+            found.shapes.update(["NULL group"] * asked.has_null_groups)
             try:
                 found.comparisons += engines.examine(asked)
             except Violation as violation:

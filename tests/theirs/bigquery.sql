@@ -35,3 +35,17 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_col
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) item, quantity FROM professors;
 -- unanswerable: one person decides
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) LOGICAL_OR(passed) FROM students;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) item, SUM(quantity) AS q, SUM(quantity) / COUNT(*) AS mean FROM professors GROUP BY item;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) DATE_TRUNC(DATE(bought), MONTH) AS m, COUNT(*) FROM students GROUP BY m ORDER BY m;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) EXTRACT(DATE FROM bought) AS d, COUNT(*) FROM students WHERE bought >= TIMESTAMP '2024-03-01' AND bought < TIMESTAMP '2024-03-08' GROUP BY d;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) s.item, COUNT(*) FROM `project.dataset.students` AS s GROUP BY s.item;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) ROUND(AVG(test_score), 2) AS m, STDDEV_SAMP(test_score) AS sd FROM students;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) COUNTIF(item LIKE 'pen%') AS pens, COUNT(*) AS n FROM students;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) REGEXP_CONTAINS(item, r'^p') AS p, COUNT(*) FROM students GROUP BY p;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) COUNT(DISTINCT item) AS items FROM students;
+-- over statistics
+SELECT item, n / SUM(n) OVER () AS share FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) item, COUNT(*) AS n FROM students GROUP BY item);
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) SUM(IF(passed, 1, 0)) AS ok, AVG(CAST(passed AS INT64)) AS rate FROM students;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) TIMESTAMP_DIFF(TIMESTAMP '2024-12-31', bought, DAY) AS d, COUNT(*) FROM students WHERE bought > '2024-12-01' AND bought < '2024-12-31' GROUP BY d;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) gender, COUNT(*) AS n FROM students GROUP BY ROLLUP(gender);
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-5, privacy_unit_column=id) gender, item, COUNT(*) AS n FROM students GROUP BY gender, item HAVING COUNT(*) > 3 ORDER BY n DESC LIMIT 5;

@@ -54,3 +54,28 @@ SELECT trip_id FROM trips WHERE fare > 100;
 SELECT driver_id, SUM(fare) FROM trips GROUP BY driver_id ORDER BY 2 DESC LIMIT 10;
 -- unanswerable: rows of two units
 SELECT COUNT(*) FROM trips a JOIN trips b ON a.city_id = b.city_id;
+SELECT COUNT(*) FROM trips t, drivers d WHERE t.driver_id = d.driver_id AND d.rating > 4.5;
+-- unanswerable: the clock
+SELECT COUNT(*) FROM trips WHERE requested > NOW() - INTERVAL '30 days';
+SELECT d.vehicle, AVG(t.fare / t.distance) AS per_km FROM trips t JOIN drivers d USING (driver_id) WHERE t.distance > 0.5 GROUP BY d.vehicle;
+SELECT c.name, COUNT(DISTINCT t.driver_id) AS n FROM trips t INNER JOIN cities c ON c.city_id = t.city_id WHERE t.status = 'completed' GROUP BY c.name ORDER BY n DESC LIMIT 10;
+WITH busy AS (SELECT driver_id, COUNT(*) AS n FROM trips GROUP BY driver_id HAVING COUNT(*) >= 5) SELECT d.vehicle, COUNT(*) FROM drivers d JOIN busy b ON b.driver_id = d.driver_id GROUP BY d.vehicle;
+SELECT CASE WHEN fare < 10 THEN '0-10' WHEN fare < 20 THEN '10-20' ELSE '20+' END AS band, COUNT(*) AS n FROM trips GROUP BY 1 ORDER BY 1;
+SELECT EXTRACT(DOW FROM requested) AS dow, EXTRACT(HOUR FROM requested) AS h, COUNT(*) FROM trips GROUP BY dow, h;
+-- over statistics
+SELECT t.status, COUNT(*) * 100.0 / (SELECT COUNT(*) FROM trips) AS pct FROM trips t GROUP BY t.status;
+SELECT COUNT(CASE WHEN status = 'canceled' THEN 1 END)::float / NULLIF(COUNT(*), 0) AS cancel_rate FROM trips;
+SELECT approx_distinct(driver_id) FROM trips;
+SELECT approx_percentile(fare, 0.5) FROM trips;
+SELECT date_trunc('day', requested) AS ds, COUNT(1) FROM trips WHERE requested BETWEEN TIMESTAMP '2020-02-01' AND TIMESTAMP '2020-02-10' GROUP BY 1;
+SELECT region, AVG(n) FROM (SELECT c.region, t.driver_id, COUNT(*) AS n FROM trips t JOIN cities c ON t.city_id = c.city_id GROUP BY c.region, t.driver_id) AS x GROUP BY region;
+SELECT COUNT(*) FROM drivers d WHERE (SELECT COUNT(*) FROM trips t WHERE t.driver_id = d.driver_id) > 2;
+SELECT COUNT(*) FROM (SELECT DISTINCT driver_id, city_id FROM trips) AS x;
+-- over statistics
+SELECT city_id, status, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY city_id) AS of_city FROM trips GROUP BY city_id, status;
+SELECT COUNT(*) AS n FROM trips WHERE status IN ('completed', 'canceled') AND fare IS NOT NULL AND distance BETWEEN 1 AND 20;
+-- unanswerable: the clock
+SELECT vehicle, ROUND(AVG(rating), 1) AS r FROM drivers WHERE joined < CURRENT_DATE GROUP BY vehicle;
+SELECT c.region, c.name, SUM(fare) AS total FROM trips JOIN cities c USING (city_id) GROUP BY GROUPING SETS ((c.region, c.name), (c.region), ());
+-- over statistics
+SELECT name FROM cities WHERE city_id IN (SELECT city_id FROM trips GROUP BY city_id HAVING COUNT(*) > 10);

@@ -41,3 +41,8 @@ SELECT phrase, MIN(url), COUNT(*) AS c FROM hits WHERE url LIKE '%b%' GROUP BY p
 SELECT * FROM hits WHERE url LIKE '%google%' ORDER BY event_time LIMIT 10;
 -- unanswerable: rows
 SELECT phrase FROM hits WHERE phrase <> '' ORDER BY event_time LIMIT 10;
+SELECT phrase, COUNT(DISTINCT user_id) AS u FROM hits WHERE phrase <> '' GROUP BY phrase ORDER BY u DESC LIMIT 10;
+SELECT extract(minute FROM event_time) AS m, phrase, COUNT(*) FROM hits GROUP BY m, phrase ORDER BY COUNT(*) DESC LIMIT 10;
+SELECT counter, AVG(LENGTH(url)) AS l, COUNT(*) AS c FROM hits WHERE url <> '' GROUP BY counter HAVING COUNT(*) > 100000 ORDER BY l DESC LIMIT 25;
+SELECT DATE_TRUNC('minute', event_time) AS M, COUNT(*) AS PageViews FROM hits WHERE counter = 62 AND event_date >= '2013-07-14' AND event_date <= '2013-07-15' AND refresh = FALSE GROUP BY DATE_TRUNC('minute', event_time) ORDER BY DATE_TRUNC('minute', event_time) LIMIT 10 OFFSET 1000;
+SELECT countIf(refresh) AS r, avgIf(width, refresh) AS w FROM hits;

@@ -49,3 +49,28 @@ SELECT "public"."orders"."id" AS "id", "public"."orders"."user_id" AS "user_id",
 SELECT * FROM orders LIMIT 0;
 -- unanswerable: individuals
 SELECT user_id, SUM(total) AS spent FROM orders GROUP BY user_id ORDER BY spent DESC LIMIT 10;
+SELECT date_trunc('month', created_at)::date AS month, count(distinct user_id) AS mau FROM orders GROUP BY 1 ORDER BY 1;
+-- over statistics
+WITH monthly AS (SELECT date_trunc('month', created_at) AS month, SUM(total) AS revenue FROM orders GROUP BY 1) SELECT month, revenue, AVG(revenue) OVER (ORDER BY month ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS moving FROM monthly ORDER BY month;
+-- over statistics
+SELECT p.category, SUM(o.total) AS revenue, RANK() OVER (ORDER BY SUM(o.total) DESC) AS rank FROM orders o JOIN products p ON p.id = o.product_id GROUP BY p.category;
+SELECT EXTRACT(year FROM created_at) AS yr, EXTRACT(quarter FROM created_at) AS qtr, SUM(quantity) FROM orders GROUP BY yr, qtr ORDER BY yr, qtr;
+SELECT COUNT(*) FILTER (WHERE created_at >= '2025-01-01') AS new, COUNT(*) FILTER (WHERE created_at < '2025-01-01') AS old FROM people;
+-- over statistics
+SELECT source, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 1) || '%' AS pct FROM people GROUP BY source;
+SELECT CASE WHEN n = 1 THEN 'once' WHEN n < 5 THEN 'some' ELSE 'many' END AS loyalty, COUNT(*) AS customers FROM (SELECT user_id, COUNT(*) AS n FROM orders GROUP BY user_id) t GROUP BY 1;
+SELECT AVG(total) AS aov, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY total) AS median FROM orders WHERE created_at >= DATE '2024-01-01';
+SELECT p.vendor, SUM(o.quantity * p.price) AS gross FROM orders o JOIN products p ON o.product_id = p.id GROUP BY p.vendor ORDER BY gross DESC LIMIT 10;
+-- over statistics
+SELECT date_trunc('month', created_at) AS m, SUM(total) AS s, SUM(SUM(total)) OVER (ORDER BY date_trunc('month', created_at)) AS cumulative FROM orders GROUP BY 1;
+SELECT COUNT(DISTINCT user_id) FILTER (WHERE total > 100) * 100.0 / COUNT(DISTINCT user_id) AS pct FROM orders;
+SELECT source, state, COUNT(*) AS c FROM people WHERE state IN ('CA', 'NY') AND source != 'Google' GROUP BY CUBE(source, state);
+SELECT to_char(created_at, 'YYYY-"W"IW') AS wk, COUNT(*) FROM orders GROUP BY wk;
+SELECT date_trunc('hour', created_at) AS h, COUNT(*) FROM orders WHERE created_at > '2025-01-01' AND created_at < '2025-01-03' GROUP BY 1;
+SELECT width_bucket(total, 0, 250, 5) AS b, MIN(total), MAX(total), COUNT(*) FROM orders GROUP BY b ORDER BY b;
+SELECT CASE WHEN rating >= 4 THEN 'good' ELSE 'bad' END AS r, COUNT(*) FROM orders JOIN products ON products.id = orders.product_id GROUP BY r;
+-- over statistics
+SELECT d.day, COALESCE(t.n, 0) AS n FROM generate_series(DATE '2025-01-01', DATE '2025-01-07', INTERVAL '1 day') AS d(day) LEFT JOIN (SELECT created_at::date AS day, COUNT(*) AS n FROM orders WHERE created_at >= '2025-01-01' AND created_at < '2025-01-08' GROUP BY 1) t ON t.day = d.day;
+-- unanswerable: an interval is no number
+SELECT EXTRACT(epoch FROM AVG(created_at - TIMESTAMP '2020-01-01')) FROM orders;
+SELECT date_part('hour', created_at) AS hour, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC;

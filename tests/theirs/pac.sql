@@ -44,3 +44,25 @@ SELECT COUNT(*), SUM(n_people) FROM nation;
 SELECT c_id, balance FROM customer ORDER BY balance DESC LIMIT 3;
 -- unanswerable: individuals
 SELECT c.c_id, SUM(price) FROM customer c JOIN sale USING (c_id) GROUP BY c.c_id;
+-- over statistics
+SELECT item, SUM(price) AS revenue, 100.0 * SUM(price) / (SELECT SUM(price) FROM sale) AS pct FROM sale GROUP BY item;
+SELECT n.n_name, AVG(c.balance) AS b FROM nation n LEFT JOIN customer c ON c.nation = n.n_id GROUP BY n.n_name;
+SELECT COUNT(*) FROM sale WHERE price BETWEEN 1 AND 5 AND quantity < 24 AND day >= DATE '2021-01-01';
+-- over statistics
+SELECT segment, COUNT(*) AS n FROM customer WHERE balance > (SELECT AVG(balance) FROM customer) GROUP BY segment;
+SELECT SUM(price * quantity) FILTER (WHERE item = 'p1') / SUM(price * quantity) AS share FROM sale;
+SELECT strftime(day, '%Y-%m') AS m, SUM(price) FROM sale GROUP BY m ORDER BY m;
+SELECT c.segment, MAX(s.price), MIN(s.price), AVG(s.quantity) FROM customer c, sale s WHERE c.c_id = s.c_id GROUP BY c.segment;
+-- unanswerable: any row decides
+SELECT FIRST(item) FROM sale;
+SELECT quarter(day) AS q, COUNT(DISTINCT c_id) FROM sale GROUP BY q;
+SELECT SUM(price)::DECIMAL(15, 2) AS s FROM sale;
+-- over statistics
+SELECT a.item, a.n AS y21, b.n AS y22 FROM (SELECT item, COUNT(*) AS n FROM sale WHERE YEAR(day) = 2021 GROUP BY item) a FULL OUTER JOIN (SELECT item, COUNT(*) AS n FROM sale WHERE YEAR(day) = 2022 GROUP BY item) b ON a.item = b.item;
+-- over statistics
+SELECT item, n FROM (SELECT item, COUNT(*) AS n, ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) AS r FROM sale GROUP BY item) t WHERE r <= 3;
+SELECT COUNT(*) FROM customer ANTI JOIN sale USING (c_id);
+FROM sale SELECT item, COUNT(*) GROUP BY item;
+SELECT item, COUNT(*) FROM sale GROUP BY item ORDER BY ALL;
+-- over statistics
+SELECT n_name, c_count FROM (SELECT n.n_name, COUNT(c.c_id) AS c_count FROM nation n LEFT JOIN customer c ON c.nation = n.n_id GROUP BY n.n_name) t WHERE c_count > 0;

@@ -56,3 +56,25 @@ SELECT pid, SUM(amount) FROM orders GROUP BY pid;
 SELECT a FROM axa;
 -- unanswerable: rows of two units
 SELECT census.age, o.age FROM census JOIN census AS o ON census.sex = o.sex;
+SELECT AVG(x) AS a FROM (SELECT 2 * age AS x FROM census) AS t;
+SELECT SUM(1) AS n FROM census WHERE workclass IS NULL;
+SELECT COUNT(*) AS n FROM census AS c WHERE c.age BETWEEN 20 AND 30 AND c.education IN ('Bachelors', 'Masters');
+SELECT sex, COUNT(*) AS c1, COUNT(DISTINCT age) AS c2, SUM(hours) AS s1, SUM(DISTINCT hours) AS s2 FROM census GROUP BY sex;
+-- over statistics
+WITH tot AS (SELECT COUNT(*) AS n FROM census), men AS (SELECT COUNT(*) AS m FROM census WHERE sex = 'Male') SELECT men.m * 1.0 / tot.n AS share FROM men, tot;
+SELECT c.sex AS s, AVG(o.amount) AS m, STDDEV(o.amount) AS d FROM census c JOIN orders o ON (c.pid = o.pid) WHERE o.amount >= 0 GROUP BY c.sex;
+SELECT 1 + COUNT(age) AS c FROM census GROUP BY sex;
+SELECT CASE WHEN a IS NULL THEN 0 ELSE a END AS v, COUNT(*) FROM (SELECT ROUND(a) AS a FROM axa) AS t GROUP BY v;
+SELECT SUM(sum_by) AS total FROM (SELECT pid, SUM(amount) AS sum_by FROM orders GROUP BY pid) AS t;
+SELECT education, COUNT(*) AS n FROM census GROUP BY education HAVING COUNT(*) > 10 ORDER BY n DESC LIMIT 3;
+SELECT COUNT(DISTINCT c.pid) AS n FROM census AS c LEFT JOIN orders AS o ON c.pid = o.pid WHERE o.pid IS NULL;
+-- over statistics
+SELECT x.sex, x.n, y.total FROM (SELECT sex, COUNT(*) AS n FROM census GROUP BY sex) x JOIN (SELECT c.sex, SUM(o.amount) AS total FROM census c JOIN orders o ON c.pid = o.pid GROUP BY c.sex) y ON x.sex = y.sex;
+SELECT GREATEST(AVG(age), AVG(hours)) AS g, LEAST(MAX(age), 90) AS l FROM census;
+SELECT EXTRACT(MONTH FROM made) AS m, COUNT(*) AS n, AVG(amount) AS a FROM orders WHERE EXTRACT(YEAR FROM made) = 2020 GROUP BY m ORDER BY m;
+SELECT COUNT(*) FROM census WHERE CHAR_LENGTH(education) > 5 AND SUBSTRING(native, 1, 1) = 'U';
+SELECT CONCAT(sex, '-', workclass) AS k, COUNT(*) FROM census GROUP BY CONCAT(sex, '-', workclass);
+SELECT sex || '/' || workclass AS k, COUNT(*) FROM census GROUP BY 1;
+SELECT age * hours AS w, COUNT(*) FROM census GROUP BY age * hours;
+SELECT COUNT(*) FROM census WHERE (age, sex) IN ((30, 'Male'), (31, 'Female'));
+SELECT SIGN(AVG(age) - 30) AS s, POW(AVG(hours), 2) AS p FROM census;

@@ -51,3 +51,32 @@ SELECT age, income FROM PUMS.PUMS WHERE age > 80;
 SELECT pid, COUNT(*) FROM PUMS.PUMS GROUP BY pid;
 -- unanswerable: rows
 SELECT TOP 1 income FROM PUMS.PUMS ORDER BY income DESC;
+SELECT COUNT(*) FROM PUMS.PUMS AS p WHERE p.age > 20 AND p.age < 80;
+SELECT COUNT(pid) AS cnt, educ FROM PUMS.PUMS GROUP BY educ ORDER BY cnt DESC LIMIT 5;
+SELECT sex, COUNT(DISTINCT pid) AS c, SUM(age) AS s FROM PUMS.PUMS GROUP BY sex HAVING SUM(age) > 100;
+SELECT COUNT(*) AS n, AVG(age) AS a, VAR(age) AS v, STDDEV(age) AS sd FROM PUMS.PUMS;
+SELECT SUM(CASE WHEN income > 50000 THEN 1 ELSE 0 END) AS rich FROM PUMS.PUMS;
+SELECT CASE WHEN age < 30 THEN 'young' ELSE 'old' END AS cohort, AVG(income) FROM PUMS.PUMS GROUP BY CASE WHEN age < 30 THEN 'young' ELSE 'old' END;
+SELECT SUM(age) / COUNT(age) AS mean FROM PUMS.PUMS WHERE NOT married;
+SELECT IIF(age > 65, 'retired', 'working') AS r, COUNT(*) FROM PUMS.PUMS GROUP BY IIF(age > 65, 'retired', 'working');
+SELECT age, COUNT(*) AS n FROM (SELECT CASE WHEN age > 100 THEN 100 WHEN age < 0 THEN 0 ELSE age END AS age FROM PUMS.PUMS) AS c GROUP BY age;
+SELECT sex, COUNT(*) * 2 AS twice, COUNT(*) % 10 AS last FROM PUMS.PUMS GROUP BY sex;
+SELECT COUNT(*) FROM PUMS.PUMS WHERE state IS NOT NULL AND race NOT IN ('a');
+SELECT race, educ, married, COUNT(*) AS n FROM PUMS.PUMS GROUP BY race, educ, married ORDER BY 1, 2, 3 DESC;
+-- unanswerable: rows
+SELECT p.sex, AVG(p.income) OVER () FROM PUMS.PUMS p;
+SELECT ROUND(AVG(income), 2) AS i, CEILING(AVG(age)) AS a FROM PUMS.PUMS;
+-- over statistics
+SELECT MAX(n) - MIN(n) AS spread FROM (SELECT educ, COUNT(*) AS n FROM PUMS.PUMS GROUP BY educ) AS t;
+SELECT sex, SUM(income) / SUM(age) AS ratio FROM PUMS.PUMS GROUP BY sex;
+SELECT COUNT(*) AS c, married FROM PUMS.PUMS WHERE educ >= '2' GROUP BY married;
+-- over statistics
+SELECT (SELECT COUNT(*) FROM PUMS.PUMS WHERE sex = 1) * 1.0 / (SELECT COUNT(*) FROM PUMS.PUMS) AS share;
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY income) AS med FROM PUMS.PUMS;
+-- unanswerable: noise decides how many rows
+SELECT TOP 1 WITH TIES educ, COUNT(*) AS n FROM PUMS.PUMS GROUP BY educ ORDER BY n DESC;
+SELECT educ, COUNT_BIG(*) AS n FROM PUMS.PUMS GROUP BY educ;
+SELECT sex, ISNULL(SUM(income), 0) AS s FROM PUMS.PUMS GROUP BY sex;
+SELECT LEN(state) AS l, COUNT(*) FROM PUMS.PUMS GROUP BY LEN(state);
+-- over statistics
+SELECT educ, n * 100.0 / SUM(n) OVER () AS pct FROM (SELECT educ, COUNT(*) AS n FROM PUMS.PUMS GROUP BY educ) q;

@@ -40,3 +40,25 @@ SELECT s.region, s.population, t.n / s.population AS rate FROM (SELECT state, CO
 SELECT patient_id, SUM(amount) FROM claims GROUP BY patient_id;
 -- unanswerable: rows
 SELECT DISTINCT patient_id FROM claims;
+SELECT gender, COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n) FROM patients GROUP BY gender;
+SELECT TO_DATE(filed) AS d, COUNT(*) FROM claims WHERE filed >= '2022-01-01' AND filed < '2022-02-01' GROUP BY d;
+SELECT DATE_PART(month, filed) AS m, SUM(amount) FROM claims GROUP BY m;
+SELECT state, COUNT(*) FROM patients WHERE age::STRING = '30' GROUP BY state;
+SELECT AVG(CASE WHEN smoker THEN 1 ELSE 0 END) AS rate, COUNT(*) FROM patients GROUP BY state;
+SELECT COUNT(DISTINCT p.patient_id) FROM patients AS p LEFT JOIN claims AS c ON p.patient_id = c.patient_id WHERE c.code = 'A1';
+SELECT TRUNC(age, -1) AS decade, COUNT(*) FROM patients GROUP BY decade;
+SELECT NVL(gender, 'unknown') AS g, AVG(salary) FROM patients GROUP BY g;
+SELECT FLOOR(salary / 10000) * 10000 AS band, COUNT(*) FROM patients WHERE salary < 100000 GROUP BY band ORDER BY band;
+-- over statistics
+SELECT state, AVG(salary) AS m FROM patients GROUP BY state QUALIFY ROW_NUMBER() OVER (ORDER BY m DESC) = 1;
+SELECT EQUAL_NULL(gender, 'F') AS f, COUNT(*) FROM patients GROUP BY f;
+SELECT DAYNAME(filed) AS d, COUNT(*) FROM claims GROUP BY d;
+-- unanswerable: chance
+SELECT COUNT(*) FROM patients SAMPLE (10);
+SELECT CASE WHEN CONTAINS(code, 'A') THEN 'a' ELSE 'other' END AS k, SUM(amount) FROM claims GROUP BY k;
+SELECT LEFT(code, 1) AS chapter, COUNT(*) AS n FROM claims GROUP BY chapter;
+SELECT state, SUM(IFF(gender = 'F', 1, 0)) AS f, SUM(IFF(gender = 'M', 1, 0)) AS m FROM patients GROUP BY state;
+-- over statistics
+SELECT YEAR(diagnosed) AS y, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY y ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM patients GROUP BY y ORDER BY y;
+-- over statistics
+SELECT * FROM (SELECT state, gender FROM patients) PIVOT (COUNT(gender) FOR state IN ('CA', 'NY'));

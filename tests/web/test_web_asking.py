@@ -240,3 +240,18 @@ def test_what_was_typed_outlives_the_session_and_the_form_it_was_typed_in(hospit
             ended = ana.send(address, sql=SEXES, action="run")
             assert ended.status_code == 401 and f"{SEXES}</textarea>" in ended.text
             assert "session_ended" in ended.text and '<section class="problem"' in ended.text
+
+
+def test_a_guess_at_rows_and_the_group_of_null_are_asked_for_on_the_page(hospital: Served) -> None:
+    ages = "SELECT sex, AVG(age) AS a FROM people GROUP BY sex"
+    widths = []
+    with browser(hospital) as ana:
+        for rows in ("50", "5000"):
+            reply = ana.ask(ages, "explain", epsilon="0.25", rows_guessed=rows)
+            assert f'name="rows_guessed" inputmode="numeric" value="{rows}"' in reply.text
+            widths.append(float(re.findall(r"± ?([0-9.]+)", words(reply))[0]))
+        assert widths[0] > widths[1]
+        known = "rows whose sex is NULL are in no group"
+        assert known in words(ana.ask(ages, "explain", epsilon="0.25"))
+        reply = ana.ask(ages, "explain", epsilon="0.25", null_group="true")
+        assert known not in words(reply) and "selected>a group of their own" in reply.text

@@ -119,7 +119,7 @@ def read_batch(
 
 def _check_options(options: AnswerOptions) -> None:
     """Refuse what a question of a batch cannot have of its own."""
-    for name in ("epsilon", "delta", "accuracy", "min_privacy_units_per_group"):
+    for name in ("epsilon", "delta", "accuracy", "min_privacy_units_per_group", "stage_weights"):
         if getattr(options, name) is not None:
             raise _not_in_a_batch(name)
     if options.exact:

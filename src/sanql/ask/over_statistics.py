@@ -31,7 +31,7 @@ from sanql.answer import (
 from sanql.ask.bounded_question import BoundedQuestion
 from sanql.ask.empty_lists import check_not_empty
 from sanql.ask.measure import Reading, RecordedCells, measure, recorded
-from sanql.ask.price import check_least_price, outline_question
+from sanql.ask.price import check_least_price, outline_question, stages_differ
 from sanql.ask.rehearse import rehearse
 from sanql.ask.request import Request
 from sanql.ask.session import Session
@@ -44,6 +44,7 @@ from sanql.compile import (
     public_reads,
 )
 from sanql.errors import Refused
+from sanql.numbers import show_upper
 from sanql.parse import Question
 from sanql.plan import (
     Outline,
@@ -108,7 +109,8 @@ def plan_statistics(
     free = all(each.free for each in every)
     epsilon = Fraction(1) if free else _epsilon(request)
     delta = _delta(session, request, every, epsilon)
-    plan = plan_stages(query.stages, outlines, epsilon, delta)
+    weights = _stage_weights(request, len(outlines))
+    plan = plan_stages(query.stages, outlines, epsilon, delta, weights)
     for _, question in plan.questions:
         check_display(question.plan, request.display)
     return plan
@@ -162,8 +164,9 @@ def certificate_of_statistics(session: Session, request: Request, plan: StagedPl
     )
     if stages > 1:
         words.append(
-            f"measured in {stages} stages, each of which reads the noisy answers of those before it as "
-            "public numbers; limits, noise and price of all were fixed before the first"
+            f"measured in {stages} stages, at epsilon {_shares_in_words(plan)}, each of which reads the "
+            "noisy answers of those before it as public numbers; limits, noise and price of all were "
+            "fixed before the first"
         )
     words.append(
         "an interval holds for a number in a row that is shown; which rows are shown is computed from "
@@ -171,6 +174,11 @@ def certificate_of_statistics(session: Session, request: Request, plan: StagedPl
     )
     plans = [question.plan for _, question in plan.questions]
     return certify_together(plans, plan.charge, tuple(words), session.profiles.now())
+
+
+def _shares_in_words(plan: StagedPlan) -> str:
+    shares = [show_upper(stage.charge.epsilon) for stage in plan.stages]
+    return f"{', '.join(shares[:-1])} and {shares[-1]}"
 
 
 def names_with_intervals(
@@ -271,6 +279,14 @@ def _check_options(request: Request) -> None:
                 f"{name} is asked for, and the question computes with the answers to several statistics",
                 f"leave {name} out, or ask for its statistics one by one",
             )
+
+
+def _stage_weights(request: Request, stages: int) -> tuple[Fraction, ...] | None:
+    """Return how stages share epsilon; refuse weights of others than there are."""
+    weights = request.options.stage_weights
+    if weights is not None and len(weights) != stages:
+        raise stages_differ(len(weights), stages)
+    return weights
 
 
 def _epsilon(request: Request) -> Fraction:

@@ -64,6 +64,8 @@ def price_with(
     known: Mapping[str, KnownUnits],
 ) -> Plan:
     """Return the plan of a question at its price, with the norms of units that are known."""
+    if request.options.stage_weights is not None:
+        raise stages_differ(len(request.options.stage_weights), 1)
     with naming_found_bounds(question.found_bounds):
         outlined = _outline_with(session, request, question, known)
         delta = _delta(session, request, question, outlined)
@@ -122,7 +124,7 @@ def outline_question(
     """
     options = request.options
     outlined = outline(
-        question.query,
+        replace(question.query, null_groups=options.null_group),
         question.tables,
         session.policy.neighbours,
         options.max_groups_contributed or chosen.groups,
@@ -137,6 +139,17 @@ def outline_question(
     for level in outlined.levels:
         check_strategy(level.keys, request.options.group_selection_strategy)
     return outlined
+
+
+def stages_differ(weights: int, stages: int) -> Refused:
+    """Return the refusal of weights for stages that a question does not have."""
+    measured = "one stage" if stages == 1 else f"{stages} stages"
+    return Refused(
+        "stage_weights_needless",
+        f"stage_weights shares epsilon between {weights} stages, and the question is measured in "
+        f"{measured}",
+        "leave it out" if stages == 1 else f"give {stages} weights, or leave it out",
+    )
 
 
 def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:

@@ -30,9 +30,10 @@ def rows_left_out_in_words(plan: Plan) -> tuple[str, ...]:
         if level.outline.counts_for is None
         for key in _never_null(level)
     )
-    missing = [f"rows whose {' or '.join(names)} is NULL are in no group"] if names else []
+    named = " or ".join(names)
+    missing = f"rows whose {named} is NULL are in no group (null_group = TRUE makes them one)"
     return (
-        *missing,
+        *((missing,) if names else ()),
         *_outside_domains(plan),
         *repetitions_in_words(plan.query, plan.outline.tables),
         *_chosen_by_noise(plan.query),
@@ -104,17 +105,14 @@ def _is_noisy(expression: Expr) -> bool:
 def _never_null(level: Level) -> Iterator[Expr]:
     """Yield the keys that may be NULL in a row while NULL is not among the groups that are known.
 
-    A key that is selected privately has NULL among its values like any other.
+    A key that is selected privately has NULL among its values like any other. Where groups of NULL are
+    asked for, what has none is NULL in no row that counts.
     """
     keys = level.outline.keys
-    if isinstance(keys, PublicKeys):
+    if isinstance(keys, PublicKeys) and not level.query.null_groups:
         for key, column in zip(level.query.keys, keys.columns, strict=True):
-            if key.facts.nullable and not _shows_null(column):
+            if key.facts.nullable and not column.shows_null:
                 yield key
-
-
-def _shows_null(column: KeyColumn) -> bool:
-    return isinstance(column.values, tuple) and None in column.values
 
 
 def _name(query: Query, key: Expr) -> str:

@@ -36,6 +36,17 @@ def completed(begun: str, known: Sequence[str]) -> list[str]:
     return [word for word in known if word.lower().startswith(begun.lower())] if begun else []
 
 
+def unremembered(prompt: str) -> str:
+    """Return a line that is typed, which the keys up and down do not bring back: it is no question."""
+    typed = input(prompt)
+    readline = sys.modules.get("readline")
+    if readline is not None and typed and sys.stdin.isatty():
+        last = readline.get_current_history_length()
+        if last and readline.get_history_item(last) == typed:
+            readline.remove_history_item(last - 1)
+    return typed
+
+
 @contextmanager
 def completing(schema: Schema, words: Sequence[str], texts: Sequence[str]) -> Iterator[None]:
     """Complete words, and bring back texts, while questions are typed; nothing is kept in a file."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanql.cli.ask import question_options, write_answer
-from sanql.cli.completion import completing
+from sanql.cli.completion import completing, unremembered
 from sanql.cli.failing import reported, words_of
 from sanql.cli.history import print_history
 from sanql.cli.opening import POLICY, anywhere, open_there, open_to_measure, place_of
@@ -133,7 +133,7 @@ class Shell:
         explained = self._san.explain(sql)
         if not _is_free(explained) and not self._always:
             say(_price_in_words(explained))
-            agreed = input("ask it? [y/N] ").strip().lower()
+            agreed = unremembered("ask it? [y/N] ").strip().lower()
             if agreed not in ("y", "yes"):
                 say("not asked; nothing was charged")
                 return
@@ -226,9 +226,9 @@ def _waiting() -> Iterator[None]:
         seconds = 0
         while not done.wait(1):
             seconds += 1
-            click.echo(f"\rcomputing for {seconds} s …", nl=False, err=True)
+            click.echo(f"computing for {seconds} s …\r", nl=False, err=True)
         if seconds:
-            click.echo("\r" + " " * 30 + "\r", nl=False, err=True)
+            click.echo(" " * 30 + "\r", nl=False, err=True)
 
     counting = threading.Thread(target=count, daemon=True)
     counting.start()

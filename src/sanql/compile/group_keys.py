@@ -48,10 +48,11 @@ class KeyWriter:
         """Return the public values of a key, as v and its number."""
         if isinstance(column.values, Lookup):
             return self._looked_up(column.values)
-        return self._values(index, key, column.values)
+        values = self._values(index, key, column.values)
+        return f"{values} UNION ALL SELECT NULL" if column.null else values
 
     def _looked_up(self, lookup: Lookup) -> str:
-        """Return the different keys that public tables have; NULL is none."""
+        """Return the different keys that public tables have; NULL is one only where it is asked for."""
         public = RelationWriter(self._source, self._outline.tables)
         public.enter(lookup.source, None)
         columns = [
@@ -61,10 +62,16 @@ class KeyWriter:
             for key in lookup.expressions
         ]
         tests = [public.emitter.condition(test) for test in lookup.conditions]
-        tests += [f"({column}) IS NOT NULL" for column in columns]
+        tests += [
+            f"({column}) IS NOT NULL"
+            for column, index in zip(columns, lookup.keys, strict=True)
+            if index not in lookup.nullable
+        ]
         named = [f"{c} AS v{i}" for c, i in zip(columns, lookup.keys, strict=True)]
         rows = public.filtered(lookup.source, None, tests)
         sql = public.once(f"SELECT DISTINCT {', '.join(named)} FROM {rows}")
+        if lookup.absent:
+            sql = f"({sql}) UNION SELECT {', '.join('NULL' for _ in columns)}"
         return self._finished(sql, public.emitter.parameters)
 
     def _finished(self, sql: str, parameters: Sequence[object] = ()) -> str:
@@ -144,10 +151,12 @@ def place(keys: PublicKeys, index: int) -> tuple[str, str]:
     return f"domain{first}", f"v{index}"
 
 
-def listing(keys: PublicKeys, index: int) -> str:
-    """Return a key's public values as what stands after SELECT."""
-    relation, column = place(keys, index)
-    return f"{column} FROM {relation}"
+def is_listed(key: str, column: KeyColumn, relation: str, name: str) -> str:
+    """Return the condition that a row's key is one of the public values in a relation."""
+    if not column.null:
+        return f"{key} IN (SELECT {name} FROM {relation})"
+    listed = f"{key} IN (SELECT {name} FROM {relation} WHERE {name} IS NOT NULL)"
+    return f"({key} IS NULL OR {listed})"
 
 
 def _steps(value: LiteralValue, grid: Fraction) -> int | None:

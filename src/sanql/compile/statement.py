@@ -35,7 +35,7 @@ from sanql.compile.blocks import blocks_of, in_blocks
 from sanql.compile.cells import DROPPED, CellWriter
 from sanql.compile.distinct_pairs import greedy_count, taken_in_all, taken_values
 from sanql.compile.expressions import SQL_LENGTH_MAX
-from sanql.compile.group_keys import KeyWriter, listing
+from sanql.compile.group_keys import KeyWriter, is_listed, place
 from sanql.compile.key_weights import WEIGHTS
 from sanql.compile.limits import LimitWriter
 from sanql.compile.measured_values import SqlLayer, layered, measured_value, value_column
@@ -352,9 +352,10 @@ def _input(
         for index, column in enumerate(keys.columns):
             if column.filtered:
                 key = group_keys.grouped(query.keys[index])
-                listed.append(f"{key} IN (SELECT {listing(keys, index)})")
+                listed.append(is_listed(key, column, *place(keys, index)))
     for index, other in enumerate(level.outline.filtering_keys):
-        listed.append(f"{group_keys.grouped(other.key)} IN (SELECT v0 FROM beside{index})")
+        key = group_keys.grouped(other.key)
+        listed.append(is_listed(key, other.column, f"beside{index}", "v0"))
     rows = relations.filtered(query.source, query.where, listed)
     text = f"SELECT {', '.join(columns) or 'TRUE AS present'} FROM {rows}"
     body = relations.once(text)

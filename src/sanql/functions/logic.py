@@ -137,7 +137,13 @@ LOGIC = (
         }.items()
     ),
     Function("distinct_from", "x IS DISTINCT FROM y", _distinct_from, "never NULL", TRUTH),
-    Function("not_distinct_from", "x IS NOT DISTINCT FROM y", _distinct_from, "never NULL", TRUTH),
+    Function(
+        "not_distinct_from",
+        "x IS NOT DISTINCT FROM y, EQUAL_NULL(x, y)",
+        _distinct_from,
+        "never NULL",
+        TRUTH,
+    ),
     Function("in", "x IN (constants)", _comparison, NULL_LIKE_SQL, TRUTH),
     Function("between", "x BETWEEN y AND z", _comparison, NULL_LIKE_SQL, TRUTH),
     Function("and", "a AND b", _logic, NULL_LIKE_SQL, TRUTH),
@@ -158,7 +164,7 @@ LOGIC = (
     ),
     Function(
         "coalesce",
-        "COALESCE(x, y, …), ZEROIFNULL(x)",
+        "COALESCE(x, y, …), ISNULL(x, y), ZEROIFNULL(x)",
         _coalesce,
         "NULL only when all are",
         "around the bounds of all operands",

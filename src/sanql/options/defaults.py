@@ -10,7 +10,9 @@ from sanql.options.read import read_options
 from sanql.options.table import OPTIONS
 
 # what is of one question, and never of all that follow
-_ONE_QUESTION = frozenset({"fresh", "exact", "units_guessed", "rows_guessed", "even_if_empty"})
+_ONE_QUESTION = frozenset(
+    {"fresh", "exact", "units_guessed", "rows_guessed", "even_if_empty", "stage_weights"}
+)
 _NAMES = sorted({option.name for option in OPTIONS if option.flags} - _ONE_QUESTION)
 _PRICES = frozenset({"epsilon", "accuracy"})  # a question has one of them
 

@@ -16,6 +16,7 @@ _PASSED = {option.name: option for option in OPTIONS if option.flags}
 _IN_CLAUSE = {option.name: option for option in OPTIONS if option.clause}
 _SYNONYMS = {option.synonym: option.name for option in OPTIONS if option.synonym}
 _LIMITS = ("max_groups_contributed", "max_rows_contributed", "max_values_contributed")
+_GROUPS = ("null_group",)
 _DISPLAY = ("other", "nonnegative", "rounded")  # what is done to noisy values only
 
 
@@ -129,6 +130,12 @@ def _check_no_noise_asked(typed: Mapping[str, object]) -> None:
     """Refuse whatever is asked of noise where an answer is to have none."""
     free = ("release", "exact", "privacy_unit_column", "group_selection_strategy")
     given = [name for name, value in typed.items() if name not in free and value is not False]
+    if given and given[0] in _GROUPS:
+        raise Refused(
+            "exact_form",
+            f"{given[0]} is given with an exact answer, whose groups are those that the owner declares",
+            f"leave {given[0]} out, or ask with noise",
+        )
     if given and given[0] in _DISPLAY:
         raise Refused(
             "exact_form",

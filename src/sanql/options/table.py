@@ -6,7 +6,7 @@ to the command; its value is read once, whichever door it came through.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypedDict
@@ -21,6 +21,7 @@ from sanql.options.values import (
     parse_nonnegative,
     parse_other,
     parse_rounded,
+    parse_stage_weights,
     whole_number,
 )
 
@@ -38,7 +39,9 @@ class Options(TypedDict, total=False):
     max_rows_contributed: int | str | None
     max_values_contributed: int | str | None
     min_privacy_units_per_group: int | str | None
+    stage_weights: str | Sequence[Number] | None
     other: str | None
+    null_group: bool | None
     nonnegative: bool | None
     rounded: Number | None
     exact: bool
@@ -142,11 +145,28 @@ OPTIONS = (
         "it together is what is charged",
     ),
     Option(
+        "stage_weights",
+        parse_stage_weights,
+        "how a question over statistics shares epsilon between its stages: `'1:3'` gives a quarter to "
+        "what is measured first; without it every statistic has the same share",
+        ("--stage-weights",),
+        "How the stages of a question over statistics share epsilon: 1:3, say.",
+    ),
+    Option(
         "other",
         parse_other,
         "the name of one row more, which adds up the groups that do not appear",
         ("--other",),
         "One row more, so named, adds up other groups.",
+    ),
+    Option(
+        "null_group",
+        flag("null_group"),
+        "`TRUE` makes rows whose public key is NULL a group of their own, as SQL does; without it they "
+        "are in none. Keys that are selected privately have it anyway",
+        ("--null-group",),
+        "Rows whose public key is NULL are a group as well.",
+        switch=True,
     ),
     Option(
         "nonnegative",
@@ -219,7 +239,9 @@ class AnswerOptions:
     privacy_unit_column: str | None = None
     group_selection_strategy: str | None = None
     group_selection_epsilon: Fraction | None = None
+    stage_weights: tuple[Fraction, ...] | None = None
     other: str | None = None
+    null_group: bool = False
     nonnegative: bool = False
     rounded: Fraction | None = None
     exact: bool = False

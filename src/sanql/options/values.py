@@ -13,8 +13,15 @@ _NUMBER = re.compile(r"\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?", re.ASCII | re.IGN
 CONFIDENCE = Fraction(95, 100)
 LABEL_MAX = 100
 WHOLE_MAX = 9_999_999
+STAGES_MAX = 32
 ROUNDED_MIN, ROUNDED_MAX = Fraction(1, 10**6), Fraction(10**12)
-_EXAMPLES = {"confidence": "0.95 for 95 in 100", "guess": "10000", "rows": "500", "rounded": "10"}
+_EXAMPLES = {
+    "stage_weights": "'1:3'",
+    "confidence": "0.95 for 95 in 100",
+    "guess": "10000",
+    "rows": "500",
+    "rounded": "10",
+}
 KEYS = ("half_width", "relative", "guess", "confidence", "rows")
 
 
@@ -98,6 +105,24 @@ def parse_accuracy(typed: object, confidence: object = None) -> Accuracy:
         width,
         parse_confidence(typed.get("confidence", confidence or CONFIDENCE)),
         int(_number(rows, "rows")) if rows is not None else None,
+    )
+
+
+def parse_stage_weights(typed: object) -> tuple[Fraction, ...]:
+    """Return how epsilon is shared by stages, as their weights.
+
+    >>> parse_stage_weights("1:3")
+    (Fraction(1, 1), Fraction(3, 1))
+    """
+    parts = typed.split(":") if isinstance(typed, str) else typed
+    if isinstance(parts, list | tuple) and 2 <= len(parts) <= STAGES_MAX:
+        weights = tuple(_number(part, "stage_weights") for part in parts)
+        if all(0 < weight <= WHOLE_MAX for weight in weights):
+            return weights
+    raise Refused(
+        "stage_weights_invalid",
+        f"stage_weights = {str(typed)[:40]!r} does not share epsilon between stages",
+        "write a weight above 0 for each stage, such as stage_weights = '1:3'",
     )
 
 

@@ -26,6 +26,7 @@ from sanql.parse.relations.narrow import narrow
 from sanql.parse.relations.public_query import public_query
 from sanql.parse.relations.reader import Reader, refuse_clauses
 from sanql.parse.relations.scope import Scope
+from sanql.parse.relations.series import SERIES, with_series_listed
 from sanql.parse.relations.sets_of_units import SETS, with_sets_of_units
 from sanql.parse.relations.units import groups_of_individuals
 from sanql.parse.relations.windows import check_no_windows
@@ -139,7 +140,7 @@ def _over_statistics(
 ) -> OverStatistics:
     """Return the question over statistics that a SELECT is, which was refused as a question by itself."""
     try:
-        respelled(select)
+        with_series_listed(list(respelled(select).find_all(*SERIES)))
         return read_over_statistics(select, tables, _read)
     except RecursionError:
         raise too_deep() from None

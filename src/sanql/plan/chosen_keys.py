@@ -26,6 +26,7 @@ _ORDERS: dict[str, Callable[[Any, Any], object]] = {
     "greater_equal": operator.ge,
 }
 _COMPARED = {"equal", "not_equal", *_ORDERS}
+_OF_VALUES = _COMPARED | {"in", "between", "like", "ilike"}
 COMPARED_MAX = 1_000  # keys that are compared with what was typed
 SHOWN_MAX = 8
 _MIRRORED = {
@@ -37,17 +38,22 @@ _MIRRORED = {
 
 
 def values_passing(
-    where: Expr | None, key: Expr, values: tuple[LiteralValue, ...]
+    where: Expr | None, key: Expr, values: tuple[LiteralValue, ...], *, null: bool = False
 ) -> tuple[LiteralValue, ...]:
-    """Return the values of a key that can pass all conditions of WHERE; refuse where none can."""
+    """Return the values of a key that can pass all conditions of WHERE; refuse where none can.
+
+    Where NULL is a group besides, `null`, a condition that asks for it leaves no value.
+    """
     if not isinstance(key, ColumnRef):
         return values
     left = values
     for test in conjuncts(where):
         judge = _judge(test, key, values)
-        if judge is not None:
+        if null and _asks_for_null(test, key):
+            left = ()
+        elif judge is not None:
             left = tuple(value for value in left if judge(value))
-    if left:
+    if left or null:
         return left
     raise Refused(
         "keys_excluded",
@@ -55,6 +61,39 @@ def values_passing(
         "be counted",
         _remedy(where, key, values),
     )
+
+
+def null_passes(where: Expr | None, key: Expr) -> bool:
+    """Return whether a row without this key may pass WHERE: comparisons and lists are true of none."""
+    if not isinstance(key, ColumnRef):
+        return True
+    return not any(_never_of_null(test, key) for test in conjuncts(where))
+
+
+def _never_of_null(test: Expr, key: ColumnRef) -> bool:
+    match test:
+        case ColumnRef():
+            return _is(test, key)
+        case Call("not", (Call("is_null", (subject,)),)):
+            return _is(subject, key)
+        case Call("not", (Call(op, (subject, *_)),)):
+            return op in _OF_VALUES and _is(subject, key)
+        case Call("or", alternatives):
+            return all(_never_of_null(each, key) for each in alternatives)
+        case Call(op, (subject, *_)) if op in _OF_VALUES and _is(subject, key):
+            return True
+        case Call(op, (_, other)):
+            return op in _COMPARED and _is(other, key)
+        case _:
+            return False
+
+
+def _asks_for_null(test: Expr, key: ColumnRef) -> bool:
+    match test:
+        case Call("is_null", (subject,)):
+            return _is(subject, key)
+        case _:
+            return False
 
 
 def check_nulls(where: Expr | None) -> None:
@@ -128,7 +167,7 @@ def _judge(test: Expr, key: ColumnRef, values: tuple[LiteralValue, ...]) -> Judg
             return None
 
 
-def _is(node: Expr, key: ColumnRef) -> bool:
+def _is(node: object, key: ColumnRef) -> bool:
     return isinstance(node, ColumnRef) and (node.slot, node.name) == (key.slot, key.name)
 
 

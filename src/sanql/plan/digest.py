@@ -220,7 +220,7 @@ def _key_column(column: KeyColumn) -> Named:
     match column.values:
         case TableDomain() as domain:
             values: Shape = domain_form(domain)
-        case Lookup(keys, expressions, source, conditions):
+        case Lookup(keys, expressions, source, conditions, nullable, absent):
             values = Named(
                 "Lookup",
                 {
@@ -228,13 +228,16 @@ def _key_column(column: KeyColumn) -> Named:
                     "expressions": tuple(map(expression_form, expressions)),
                     "source": relation_form(source),
                     "conditions": tuple(map(expression_form, conditions)),
+                    **({"nullable": nullable} if nullable else {}),
+                    **({"absent": True} if absent else {}),
                 },
             )
         case tuple() as listed:
             values = listed
         case _:
             assert_never(column.values)
-    return Named("KeyColumn", {"values": values, "filtered": column.filtered})
+    null = {"null": True} if column.null else {}
+    return Named("KeyColumn", {"values": values, "filtered": column.filtered, **null})
 
 
 def _filtering_key(filtering: FilteringKey) -> Named:

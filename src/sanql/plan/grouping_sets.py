@@ -170,7 +170,7 @@ def _filtering_keys(
     source = None if reading(query.source, tables).public else query.source
     filtering = []
     for index in sorted(others, key=lambda index: _fixed_name(query.keys[index])):
-        keys = keys_of((query.keys[index],), tables, source, query.where)
+        keys = keys_of((query.keys[index],), tables, source, query.where, query.null_groups)
         assert isinstance(keys, PublicKeys)  # noqa: S101  (it is one of several that are public)
         if keys.columns[0].filtered:
             filtering.append(FilteringKey(query.keys[index], keys.columns[0]))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from fractions import Fraction
 
 from sanql.computed_once import computed_once
 from sanql.errors import Refused
-from sanql.functions import TRUNCATIONS, truncate
 from sanql.parse import groups_of_individuals
-from sanql.plan.chosen_keys import values_passing
+from sanql.plan.chosen_keys import null_passes, values_passing
+from sanql.plan.known_values import domain_of, values_among
 from sanql.plan.lookups import Lookup, chosen_of_table, lookups
 from sanql.plan.reading import column_of
 from sanql.policy import ListedDomain, Table, TableDomain, identifiers
@@ -28,11 +28,8 @@ from sanql.question import (
     LiteralValue,
     Type,
     listed,
-    walk,
 )
 
-RANGE_MAX = 10_000  # keys derived from bounds: more would be mostly empty groups
-RECURRING_MAX = 400  # keys of a date without bounds: those that come round again, as days of a year
 PRODUCT_MAX = 200_000
 VALUES_MAX = 4_096  # by which rows are counted in every group
 STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the engine
@@ -40,10 +37,24 @@ STEPS_MAX = 2**52  # a key further from zero may not be a whole number in the en
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """The public values of one key; rows with another value are left out when `filtered`."""
+    """The public values of one key; rows with another value are left out when `filtered`.
+
+    Where `null`, rows that have no value are a group besides.
+    """
 
     values: tuple[LiteralValue, ...] | TableDomain | Lookup
     filtered: bool
+    null: bool = False
+
+    @property
+    def shows_null(self) -> bool:
+        """Whether rows whose key is NULL are in a group."""
+        return self.null or (isinstance(self.values, tuple) and None in self.values)
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are, with NULL where it is one; None where a public table decides."""
+        return len(self.values) + self.null if isinstance(self.values, tuple) else None
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class PublicKeys:
     @computed_once
     def count(self) -> int | None:
         """How many groups there are, where a public table does not decide it."""
-        sizes = [len(c.values) if isinstance(c.values, tuple) else None for c in self.columns]
+        sizes = [column.count for column in self.columns]
         known = [size for size in sizes if size is not None]
         return math.prod(known) if len(known) == len(sizes) else None
 
@@ -117,16 +128,20 @@ def keys_of(
     tables: Mapping[str, Table],
     source: From | None = None,
     where: Expr | None = None,
+    null_groups: bool = False,
 ) -> Keys:
-    """Return the groups of a question: one, public, or to be selected; `source` is what is private."""
+    """Return the groups of a question: one, public, or to be selected; `source` is what is private.
+
+    With `null_groups` rows whose public key is NULL are a group as well.
+    """
     if not expressions:
         return OneGroup()
     columns = [
-        _chosen(_key_column(expression, tables), index, expression, where, tables)
+        _chosen(_key_column(expression, tables), index, expression, where, tables, null_groups)
         for index, expression in enumerate(expressions)
     ]
     if source is not None:
-        columns = _looked_up(columns, expressions, source, where, tables)
+        columns = _looked_up(columns, expressions, source, where, tables, null_groups)
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         _refuse_individuals(expressions, tables)
@@ -186,23 +201,39 @@ def _looked_up(
     source: From,
     where: Expr | None,
     tables: Mapping[str, Table],
+    null_groups: bool,
 ) -> list[KeyColumn | None]:
     """Return the keys, those that public tables decide read from there."""
     undeclared = {
         index: expression
         for index, expression in enumerate(expressions)
-        if not isinstance(expression, ColumnRef) or _domain(expression, tables) is None
+        if not isinstance(expression, ColumnRef) or domain_of(expression, tables) is None
     }
     written = {each.slot: each for each in listed(source)}
     looked_up = [
-        column or _written_column(expression, written) or _public_column(expression, tables)
+        column
+        or _with_null(
+            _written_column(expression, written) or _public_column(expression, tables),
+            expression,
+            where,
+            null_groups,
+        )
         for column, expression in zip(columns, expressions, strict=True)
     ]
     unknown = {index for index, column in enumerate(columns) if column is None}
-    for lookup in lookups(undeclared, source, where, tables, unknown):
+    for lookup in lookups(undeclared, source, where, tables, unknown, null_groups):
         for index in lookup.keys:
-            looked_up[index] = KeyColumn(lookup, filtered=True)
+            looked_up[index] = KeyColumn(lookup, filtered=True, null=index in lookup.nullable)
     return looked_up
+
+
+def _with_null(
+    column: KeyColumn | None, key: Expr, where: Expr | None, null_groups: bool
+) -> KeyColumn | None:
+    """Return a key with NULL among its values, where that is asked for and a row may have it."""
+    if column is None or not null_groups or not key.facts.nullable or column.shows_null:
+        return column
+    return replace(column, null=null_passes(where, key))
 
 
 def _written_column(expression: Expr, written: Mapping[int, Listed]) -> KeyColumn | None:
@@ -233,20 +264,25 @@ def _chosen(
     expression: Expr,
     where: Expr | None,
     tables: Mapping[str, Table],
+    null_groups: bool,
 ) -> KeyColumn | None:
     """Return a key with only those of its values that a condition on all rows leaves."""
+    column = _with_null(column, expression, where, null_groups)
     if column is None or isinstance(column.values, Lookup):
         return column
+    if column.null and isinstance(column.values, TableDomain):
+        return column  # of a condition that NULL passes it is not known which of the others do
     if isinstance(column.values, TableDomain):
         assert isinstance(expression, ColumnRef)  # noqa: S101  (columns have domains)
         lookup = chosen_of_table(index, expression, column.values, where, tables)
         return KeyColumn(lookup, column.filtered) if lookup is not None else column
-    return KeyColumn(values_passing(where, expression, column.values), column.filtered)
+    left = values_passing(where, expression, column.values, null=column.null)
+    return replace(column, values=left)
 
 
 def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | None:
     if isinstance(expression, ColumnRef):
-        domain = _domain(expression, tables)
+        domain = domain_of(expression, tables)
         match domain:
             case ListedDomain(values):
                 return KeyColumn(_distinct(values, expression.facts), filtered=True)
@@ -254,12 +290,25 @@ def _key_column(expression: Expr, tables: Mapping[str, Table]) -> KeyColumn | No
                 return KeyColumn(domain, filtered=True)
             case None:
                 pass
-    derived = _values(expression, tables)
+    named = _named_where_null(expression, tables)
+    if named is not None:
+        return KeyColumn(named, filtered=True)
+    derived = values_among(expression, tables)
     if derived is None or any(_beyond(value, expression.facts) for value in derived):
         return None
     distinct = _distinct(derived, expression.facts)
     filtered = expression.facts.nullable and None not in distinct
     return KeyColumn(distinct, filtered)
+
+
+def _named_where_null(key: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
+    """Return the values of COALESCE(x, 'none'), a listed key that has a name where it is NULL."""
+    match key:
+        case Call("coalesce", (ColumnRef() as column, Literal(str() | int() | date() as name))):
+            domain = domain_of(column, tables)
+            if isinstance(domain, ListedDomain) and column.facts.type is key.facts.type:
+                return _distinct((*domain.values, name), key.facts)
+    return None
 
 
 def _beyond(value: LiteralValue, facts: Facts) -> bool:
@@ -284,103 +333,3 @@ def _as_key(value: LiteralValue, facts: Facts) -> LiteralValue:
     if facts.type is Type.REAL and facts.grid and isinstance(value, int | Fraction):
         return math.floor(value / facts.grid + Fraction(1, 2)) * facts.grid
     return value
-
-
-def _domain(column: ColumnRef, tables: Mapping[str, Table]) -> ListedDomain | TableDomain | None:
-    """Return the public keys the policy declares for a column."""
-    known = column_of(column, tables)
-    return known.domain if known is not None else None
-
-
-def _values(expression: Expr, tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
-    """Return values among which every value of the expression lies, if there are few."""
-    match expression:
-        case Literal(value):
-            return (value,)
-        case Call("case", args):
-            return _union([*args[1:-1:2], args[-1]], tables)
-        case Call("coalesce", args):
-            known = _union(list(args), tables)
-            sure = not expression.facts.nullable
-            return tuple(v for v in known if v is not None) if known and sure else known
-        case Call(op, args) if op.startswith("trunc_") and op[6:] in TRUNCATIONS:
-            return _periods(expression, op[6:])
-        case ColumnRef():
-            domain = _domain(expression, tables)
-            if isinstance(domain, ListedDomain):
-                return None  # values outside the list are not of the list: only a key by itself
-        case _:
-            pass
-    return _range(expression)
-
-
-def _union(branches: list[Expr], tables: Mapping[str, Table]) -> tuple[LiteralValue, ...] | None:
-    listed: list[LiteralValue] = []
-    for branch in branches:
-        values = _values(branch, tables)
-        if values is None:
-            return None
-        listed += values
-    return tuple(listed) if len(set(listed)) <= RANGE_MAX else None
-
-
-def _range(expression: Expr) -> tuple[LiteralValue, ...] | None:
-    facts = expression.facts
-    if facts.type is Type.BOOLEAN:
-        return (False, True)
-    if facts.type is Type.INTEGER and facts.grid is not None and facts.grid.denominator == 1:
-        assert isinstance(facts.low, Fraction) and isinstance(facts.high, Fraction)  # noqa: S101
-        step = int(facts.grid)
-        low, high = math.ceil(facts.low / step), math.floor(facts.high / step)
-        most = RECURRING_MAX if _is_endless(expression) else RANGE_MAX
-        return tuple(range(low * step, high * step + 1, step)) if high - low < most else None
-    if facts.type is Type.DATE and isinstance(facts.low, date) and isinstance(facts.high, date):
-        days = (facts.high - facts.low).days
-        if days < RANGE_MAX:
-            return tuple(facts.low + timedelta(days=day) for day in range(days + 1))
-    return None
-
-
-def _is_endless(expression: Expr) -> bool:
-    """Return whether a key is computed from a date that nothing bounds on one side.
-
-    Of such a date 9,999 years are possible and a few are there, so groups for all of them would be
-    noise around nothing; months and weekdays are few whatever the year.
-    """
-    return any(
-        isinstance(end, date) and end.year in (MINYEAR, MAXYEAR)
-        for node in walk(expression)
-        for end in (node.facts.low, node.facts.high)
-    )
-
-
-def _periods(expression: Expr, unit: str) -> tuple[LiteralValue, ...] | None:
-    """Return the starts of all years, months, weeks … between the bounds of a truncated date."""
-    low, high = expression.facts.low, expression.facts.high
-    if not isinstance(low, date) or not isinstance(high, date) or _is_endless(expression):
-        return None
-    periods: list[LiteralValue] = []
-    moment = truncate(low, unit)
-    while moment <= high:
-        periods.append(moment)
-        if len(periods) > RANGE_MAX:
-            return None
-        following = _next(moment, unit)
-        if following is None:
-            break
-        moment = following
-    return tuple(periods)
-
-
-def _next(moment: date, unit: str) -> date | None:
-    """Return the start of the period after this one, or None at the end of the calendar."""
-    try:
-        if unit in ("hour", "minute"):
-            return moment + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1))
-        if unit in ("day", "week"):
-            return moment + timedelta(days=1 if unit == "day" else 7)
-        months = {"month": 1, "quarter": 3, "year": 12}[unit]
-        total = moment.year * 12 + moment.month - 1 + months
-        return moment.replace(year=total // 12, month=total % 12 + 1)
-    except (OverflowError, ValueError):
-        return None

@@ -167,7 +167,8 @@ def outline_level(
     assert not query.sets  # noqa: S101  (grouping_sets.py makes one question of each set)
     table = _reading(query.source, Itself(tables))
     check_nulls(query.where)
-    keys = keys_of(query.keys, tables, None if table.public else query.source, query.where)
+    source = None if table.public else query.source
+    keys = keys_of(query.keys, tables, source, query.where, query.null_groups)
     if table.second is not None:
         check_kinds_covered(query, table, other=other)
     limits = limits_of(table, keys, groups_asked, rows_asked)

@@ -39,12 +39,17 @@ CHOOSING = COMPARISONS | {"between", "in", "like", "ilike", "and", "or", "not"}
 
 @dataclass(frozen=True)
 class Lookup:
-    """The different values that some keys of a question have together in joined public tables."""
+    """The different values that some keys of a question have together in joined public tables.
+
+    Those of the `nullable` keys may be NULL; where `absent`, all are in rows that match no public one.
+    """
 
     keys: tuple[int, ...]
     expressions: tuple[Expr, ...]
     source: From
     conditions: tuple[Expr, ...]
+    nullable: tuple[int, ...] = ()
+    absent: bool = False
 
 
 def lookups(
@@ -53,22 +58,27 @@ def lookups(
     where: Expr | None,
     tables: Mapping[str, Table],
     unknown: Container[int] = (),
+    null_groups: bool = False,
 ) -> tuple[Lookup, ...]:
     """Return how to read from public tables the values of those keys that depend on them alone.
 
     A key of which nothing is `unknown` but what rows hold has the values of a public column that every
     row's is equal to: joined with the nations, it is one of theirs.
+
+    With `null_groups` NULL is a value too where a public column has it, and where an outer join keeps
+    rows without a match. No condition is true of these, so that a table which one is about has none.
     """
     reading = _Reading(tables)
     reading.read(source, [*conjuncts(where)], kept=True)
     listed = {index: key for index, key in keys.items() if reading.lists(key)}
     resolved = {index: reading.resolve(key) for index, key in listed.items()}
     equals = dict(reading.equals())
-    resolved |= {
+    equal = {
         index: equals[key.slot, key.name]
         for index, key in resolved.items()
         if index in unknown and isinstance(key, ColumnRef) and (key.slot, key.name) in equals
     }
+    resolved |= equal
     public = {
         index: expression
         for index, expression in resolved.items()
@@ -82,9 +92,12 @@ def lookups(
         if inside:
             tests = tuple(test for test in conditions if _slots(test) <= component)
             scans = [reading.scans[slot] for slot in sorted(component)]
-            read_alone.append(
-                Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests)
-            )
+            lookup = Lookup(tuple(inside), tuple(inside.values()), _side_by_side(scans), tests)
+            if null_groups:
+                absent = not tests and reading.is_missing(component)
+                nullable = tuple(i for i in inside if i not in equal and keys[i].facts.nullable)
+                lookup = replace(lookup, nullable=nullable, absent=absent)
+            read_alone.append(lookup)
     return tuple(read_alone)
 
 
@@ -190,6 +203,10 @@ class _Reading:
                             yield (own.slot, own.name), public
                 case _:
                     pass
+
+    def is_missing(self, component: frozenset[int]) -> bool:
+        """Return whether an outer join may leave out all of some tables."""
+        return component <= self._missing
 
     def lists(self, expression: Expr) -> bool:
         """Return whether an outer join's row without a match makes an expression NULL, if anything.

@@ -342,6 +342,7 @@ def likeness(level: LevelOutline) -> Hashable:
         query.source,
         query.where,
         frozenset(query.keys),
+        query.null_groups,
         level.limits,
         level.values_asked,
         level.other,

@@ -95,22 +95,35 @@ def plan_stages(
     outlines: Sequence[Sequence[Outline]],
     epsilon: Fraction,
     delta: Fraction,
+    weights: Sequence[Fraction] | None = None,
 ) -> StagedPlan:
-    """Return the plan of statistics within (epsilon, delta), which stages share equally.
+    """Return the plan of statistics within (epsilon, delta), which stages share by their weights.
 
-    Delta goes to the stages that select keys.
+    Without weights each stage has as many as it measures statistics, as if all were one batch; what costs
+    nothing has no share. Delta goes to the stages that select keys.
     """
-    paying = sum(not all(each.free for each in stage) for stage in outlines)
+    shares = _shares(outlines, weights)
     selecting = sum(any(each.selects_keys for each in stage) for stage in outlines)
     stages = [
         plan_batch(
             stage,
-            epsilon / max(1, paying),
+            epsilon * share,
             delta / selecting if any(each.selects_keys for each in stage) else Fraction(0),
         )
-        for stage in outlines
+        for stage, share in zip(outlines, shares, strict=True)
     ]
     return StagedPlan(tuple(statistics), tuple(stages), Budget(epsilon, delta))
+
+
+def _shares(
+    outlines: Sequence[Sequence[Outline]], weights: Sequence[Fraction] | None
+) -> list[Fraction]:
+    """Return the shares of epsilon that stages have, together 1; what is free is charged none of it."""
+    paying = [sum(not each.free for each in stage) for stage in outlines]
+    own = [Fraction(count) for count in paying] if weights is None else weights
+    pairs = [*zip(own, paying, strict=True)]
+    whole = sum(weight for weight, count in pairs if count)
+    return [weight / whole if count else Fraction(1) for weight, count in pairs]
 
 
 def _form(statistic: InnerStatistic) -> Named:

@@ -242,6 +242,7 @@ class Query:
 
     `sets` are the grouping sets over the keys, in order and as often as they are asked for; none
     stand for the one set of all keys. A key is NULL in the rows of a set that it is not in.
+    With `null_groups` rows whose public key is NULL are a group as well.
     """
 
     source: From
@@ -255,6 +256,7 @@ class Query:
     offset: int = 0
     distinct: bool = False
     sets: tuple[tuple[int, ...], ...] = ()
+    null_groups: bool = False
 
     @property
     def table(self) -> str | None:

@@ -117,7 +117,10 @@ def _values(answer: Answer, key: str) -> int:
 
 
 def _is_ordered(answer: Answer, key: str, kinds: dict[str, str]) -> bool:
-    return kinds[key] in _ORDERED and _values(answer, key) >= ORDERED_LEAST
+    """Return whether a key puts the rows in an order; NULL, as in a total, has no place in one."""
+    place = answer.columns.index(key)
+    known = all(row[place] is not None for row in answer.rows)
+    return known and kinds[key] in _ORDERED and _values(answer, key) >= ORDERED_LEAST
 
 
 def _panels(
@@ -135,7 +138,7 @@ def _panels(
             continue
         low, high = (None, None) if intervals is None else intervals[number]
         place = visible(name) if where is None else _place(row[where])
-        title = "" if which is None else f"{visible(str(by))} = {visible(str(row[which]))}"
+        title = "" if which is None else f"{visible(str(by))} = {_named(row[which])}"
         marks.setdefault(title, []).append(Mark(place, float(value), low, high))
     bare = visible(name) + ("" if intervals is not None or answer.free else " (no interval)")
     found = []
@@ -149,10 +152,14 @@ def _panels(
 
 def _place(value: Any) -> Place:
     if isinstance(value, bool) or value is None:
-        return str(value)
+        return _named(value)
     if isinstance(value, int | float | Decimal):
         return float(value)
     return value if isinstance(value, date) else visible(str(value))
+
+
+def _named(value: Any) -> str:
+    return "NULL" if value is None else visible(str(value))
 
 
 def _no_picture(why: str) -> Refused:

@@ -18,6 +18,7 @@ BLUE, DARK = "#1f6fb4", "#333333"
 COLUMNS = 3
 LYING_FROM = 6  # so many bars, or names longer than these letters, lie
 LETTERS = 10
+MARKED_MAX = 100  # places on a line, each with a dot
 WIDTH, HEIGHT = 5.6, 3.4
 
 
@@ -35,8 +36,9 @@ def draw(chart: Chart) -> Figure:
         layout="constrained",
     )
     statistics = {panel.statistic for panel in chart.panels}
+    alike, lie = len(statistics) == 1, _lie(chart)  # numbers of one kind have one scale
     grid = figure.subplots(
-        rows, columns, squeeze=False, sharey=len(statistics) == 1 and not _lie(chart)
+        rows, columns, squeeze=False, sharey=alike and not lie, sharex=alike and lie
     )
     places = [axes for line in grid for axes in line]
     for axes, panel in zip(places, chart.panels, strict=False):
@@ -68,7 +70,7 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
     along = "both" if chart.kind == "lines" else "x" if _lie(chart) else "y"
     axes.grid(axis=along, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
-    if panel.title:
+    if panel.title not in ("", panel.statistic):
         axes.set_title(_plain(panel.title), fontsize=10)
     if chart.kind == "lines":
         _lines(axes, chart, panel)
@@ -80,7 +82,9 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
 
 def _lines(axes: Any, chart: Chart, panel: Panel) -> None:
     x: list[Any] = [mark.place for mark in panel.marks]
-    axes.plot(x, [mark.value for mark in panel.marks], color=BLUE, marker="o", markersize=3)
+    marker = "o" if len(x) <= MARKED_MAX else None
+    values = [mark.value for mark in panel.marks]
+    axes.plot(x, values, color=BLUE, marker=marker, markersize=3, linewidth=1.5 if marker else 0.9)
     known = [mark for mark in panel.marks if _has_ends(mark)]
     if known:
         axes.fill_between(

@@ -49,4 +49,7 @@ def _all(mark: Mark) -> list[float]:
 
 def _label(mark: Mark) -> str:
     text = f"{mark.place:g}" if isinstance(mark.place, float) else str(mark.place)
-    return text if len(text) <= LABEL_MAX else f"{text[: LABEL_MAX - 1]}…"
+    if len(text) <= LABEL_MAX:
+        return text
+    behind = LABEL_MAX // 3  # names that begin alike are told apart by how they end
+    return f"{text[: LABEL_MAX - 1 - behind]}…{text[-behind:]}"

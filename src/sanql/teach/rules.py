@@ -113,6 +113,7 @@ RULES = (
         ("option_unknown", "option_twice", "options_malformed", "option_not_decimal",
          "unit_differs", "strategy_unknown", "batch_option", "batch_size",
          "release_unknown", "other_invalid", "other_needless", "nonnegative_invalid",
+         "stage_weights_invalid", "stage_weights_needless",
          "switch_invalid", "rounded_invalid", "group_selection_epsilon",
          "rounded_and_accuracy", "finish_needless", "public_only", "list_empty"),
         stays=False,

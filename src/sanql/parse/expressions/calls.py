@@ -30,7 +30,8 @@ NODES: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.Round: ("ROUND", ("this", "decimals")), exp.IsNan: ("ISNAN", ONE), exp.IsInf: ("ISINF", ONE),
     exp.WidthBucket: ("WIDTH_BUCKET", ("this", "min_value", "max_value", "num_buckets")),
     exp.Least: ("LEAST", LIST), exp.Greatest: ("GREATEST", LIST), exp.Coalesce: ("COALESCE", LIST),
-    exp.Nullif: ("NULLIF", TWO), exp.If: ("IF", ("this", "true", "false")),
+    exp.Nullif: ("NULLIF", TWO), exp.EqualNull: ("EQUAL_NULL", TWO),
+    exp.If: ("IF", ("this", "true", "false")),
     exp.Nvl2: ("NVL2", ("this", "true", "false")), exp.SafeDivide: ("SAFE_DIVIDE", TWO),
     exp.Lower: ("LOWER", ONE), exp.Upper: ("UPPER", ONE), exp.Length: ("LENGTH", ONE),
     exp.ByteLength: ("BYTE_LENGTH", ONE), exp.BitLength: ("BIT_LENGTH", ONE),
@@ -207,6 +208,10 @@ WRITTEN_OUT: dict[str, Build] = {
     ),
     "NULLIFZERO": _exactly(
         1, "NULLIFZERO(x)", lambda node, args: applied(node, "nullif", args[0], integer_literal(0))
+    ),
+    "ISNULL": _exactly(2, "ISNULL(x, y)", lambda node, args: applied(node, "coalesce", *args)),
+    "EQUAL_NULL": _exactly(
+        2, "EQUAL_NULL(x, y)", lambda node, args: applied(node, "not_distinct_from", *args)
     ),
     "DIV0": _exactly(2, "DIV0(x, y)", _div0),
     "SQUARE": _exactly(

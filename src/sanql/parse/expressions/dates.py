@@ -10,6 +10,7 @@ from sqlglot import exp
 from sanql.errors import Refused
 from sanql.functions import DATE_PARTS, DIFFERENCES, TRUNCATIONS, later_moment
 from sanql.parse.expressions.calls import Bind, Build, applied
+from sanql.parse.expressions.casts import is_time
 from sanql.parse.expressions.refusals import wrong_number
 from sanql.question import (
     TEMPORAL,
@@ -65,6 +66,10 @@ def extract(node: exp.Expression, bind: Bind) -> Expr:
 
 
 def _part(node: exp.Expression, unit: exp.Expression, moment: exp.Expression, bind: Bind) -> Expr:
+    if _is_time(moment):
+        return _part(node, unit, moment.this, bind)
+    if str(unit.name).upper() == "DATE":
+        return bind(exp.cast(moment.copy(), "DATE"))
     name = unit_named(unit)
     if name is None:
         raise Refused(
@@ -77,6 +82,11 @@ def _part(node: exp.Expression, unit: exp.Expression, moment: exp.Expression, bi
         return applied(node, "full_year", earlier, later)
     value = moment_of(moment, bind)
     return applied(node, "epoch" if name == "epoch" else f"part_{name}", value)
+
+
+def _is_time(node: exp.Expression) -> bool:
+    """Return whether an operand is the time of day of a moment, whose parts are those of the moment."""
+    return is_time(node) and not isinstance(node.this, exp.Literal)
 
 
 def _named(node: exp.Expression, name: str) -> bool:

@@ -12,6 +12,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sanql.errors import Refused
+from sanql.parse.expressions.casts import COMPARISONS, is_time
+from sanql.parse.relations.series import SERIES, with_series_listed
 from sanql.parse.text.places import place_of
 from sanql.question import number_literal
 
@@ -19,15 +21,22 @@ KINDS = ("SEMI", "ANTI")
 PRESERVING = ("RIGHT", "FULL")
 
 
-REPLACED = (exp.Any, exp.All, exp.Join, exp.RangeBucket)
+REPLACED = (exp.Any, exp.All, exp.Join, exp.RangeBucket, exp.In, exp.Cast, *SERIES)
 STEPS_MAX = 100
+WRITTEN_MAX = 2_000
 
 
 def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp.Select:
     """Return the question with these constructs, found among its `nodes`, in the words that are bound."""
+    nodes = list(nodes)
+    with_series_listed([node for node in nodes if isinstance(node, SERIES)])
     for node in nodes:
         around = node.parent
-        if isinstance(node, exp.Join):
+        if isinstance(node, exp.Cast):
+            _times_beside(node)
+        elif isinstance(node, exp.In):
+            _in_list(node)
+        elif isinstance(node, exp.Join):
             kind = str(node.args.get("kind") or "").upper()
             if kind in KINDS and not node.args.get("side") and isinstance(around, exp.Select):
                 _as_condition(around, node)
@@ -38,6 +47,38 @@ def with_equivalents(select: exp.Select, nodes: Iterable[exp.Expression]) -> exp
         elif isinstance(around, exp.Like | exp.ILike):
             _like_any(around, node)
     return select
+
+
+def _times_beside(node: exp.Cast) -> None:
+    """Read texts that a time of day is compared with as times: t::TIME < '08:30'."""
+    if is_time(node) and isinstance(node.parent, COMPARISONS):
+        for each in list(node.parent.iter_expressions()):
+            if isinstance(each, exp.Literal) and each.args.get("is_string"):
+                each.replace(exp.cast(each.copy(), exp.DataType.Type.TIME))
+
+
+def _in_list(node: exp.In) -> None:
+    """Replace x IN UNNEST([1, 2]) by IN (1, 2), and (x, y) IN ((1, 2), (3, 4)) by comparisons."""
+    unnest: exp.Expression | None = node.args.get("unnest")
+    inside = unnest.expressions if unnest is not None else []
+    listed = inside[0] if len(inside) == 1 else None
+    if isinstance(listed, exp.Array) and listed.expressions:
+        node.set("unnest", None)
+        node.set("expressions", [each.copy() for each in listed.expressions])
+    values, choices = node.this, node.expressions
+    if not isinstance(values, exp.Tuple) or not choices:
+        return
+    if len(choices) * sum(1 for _ in values.walk()) > WRITTEN_MAX:
+        return  # written out once for each choice, it would be a book
+    width = len(values.expressions)
+    if any(not isinstance(c, exp.Tuple) or len(c.expressions) != width for c in choices):
+        return  # refused by name where it is bound
+    tests = [exp.paren(exp.and_(*map(_equal, values.expressions, c.expressions))) for c in choices]
+    node.replace(exp.paren(exp.or_(*tests, copy=False)))
+
+
+def _equal(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    return exp.EQ(this=one.copy(), expression=other.copy())
 
 
 def _compared_with_any(node: exp.Binary) -> None:

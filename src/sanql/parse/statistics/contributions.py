@@ -34,6 +34,8 @@ OTHER_NAMES = {
     "MEAN": "AVG",
     "APPROX_PERCENTILE": "APPROX_QUANTILE",
     "PERCENTILE_APPROX": "APPROX_QUANTILE",
+    "ANON_QUANTILES": "APPROX_QUANTILES",
+    "COUNT_BIG": "COUNT",
 } | {f"ANON_{name}": name for name in NAMES}
 # what of a unit's rows these take is each value by itself, so CLAMPED holds that
 OF_VALUES = frozenset(NAMES) - {"SUM", "AVG", "COUNT"}

@@ -14,6 +14,13 @@ SPELLINGS = (
     exp.Filter, exp.CountIf, exp.ApproxDistinct, exp.WithinGroup, exp.Median, exp.Quantile,
     exp.Bracket,
 )  # fmt: skip
+CONDITIONAL: dict[str, type[exp.Expression]] = {
+    "SUMIF": exp.Sum,
+    "SUM_IF": exp.Sum,
+    "AVGIF": exp.Avg,
+    "AVG_IF": exp.Avg,
+}
+DIFFERENT = ("UNIQ", "UNIQEXACT")
 QUANTILES = (exp.PercentileCont, exp.PercentileDisc)
 
 
@@ -24,13 +31,24 @@ def respelled(tree: exp.Expression) -> exp.Expression:
         if isinstance(node.parent, exp.Window) and _is_share(node):
             node.parent.replace(_share(node, node.parent))
             continue
-        known = plain(node) or named(node)
+        known = plain(node) or named(node) or _in_other_words(node)
         if known is not None:
             known.meta.update(node.meta)
             node.replace(known)
             if "per_group" in known.args:
                 tree.meta[PER_GROUP] = True
     return tree
+
+
+def _in_other_words(node: exp.Anonymous) -> exp.Expression | None:
+    """Return sumIf(x, c) as SUM of x where c holds, and uniq(x) as COUNT(DISTINCT x)."""
+    name = str(node.this).upper()
+    if name in CONDITIONAL and len(node.expressions) == 2:
+        value, condition = node.expressions
+        return CONDITIONAL[name](this=_when(condition, value))
+    if name in DIFFERENT and len(node.expressions) == 1:
+        return exp.Count(this=exp.Distinct(expressions=[node.expressions[0].copy()]))
+    return None
 
 
 def _is_share(node: exp.Anonymous) -> bool:

@@ -1,7 +1,8 @@
 """Words of other systems that are put in another order, or quoted otherwise, before they are parsed.
 
-`[a name]` is a name in double quotes, and `SELECT TOP 5 …` ends in LIMIT 5. Only whole words move: each
-keeps its place in the text, so that refusals show where it was typed.
+`[a name]` is a name in double quotes, `SELECT TOP 5 …` ends in LIMIT 5, `t SAMPLE (10)` is TABLESAMPLE,
+and r'^a' a text like any other. Only whole words move: each keeps its place in the text, so that
+refusals show where it was typed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,38 @@ def reworded(tokens: list[Token], sql: str) -> list[Token]:
     """
     if "[" in sql:
         tokens = list(_names_in_brackets(tokens, sql))
-    if "TOP" in sql.upper():
+    upper = sql.upper()
+    if "SAMPLE" in upper:
+        tokens = [_sampling(tokens, place) for place in range(len(tokens))]
+    if "R'" in upper:
+        tokens = [token for place, token in enumerate(tokens) if not _marks_raw(tokens, place)]
+    if "TOP" in upper:
         tokens = _limits_behind(tokens)
     return tokens
+
+
+def _sampling(tokens: Sequence[Token], place: int) -> Token:
+    """Return a word, SAMPLE (10) behind a table as TABLESAMPLE (10): it is no name of the table."""
+    token, behind = tokens[place], [each.token_type for each in tokens[place + 1 : place + 3]]
+    named = place > 0 and tokens[place - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    if token.text.upper() != "SAMPLE" or token.token_type is not TokenType.VAR or not named:
+        return token
+    if behind != [TokenType.L_PAREN, TokenType.NUMBER]:
+        return token
+    return Token(
+        TokenType.TABLE_SAMPLE, "TABLESAMPLE", token.line, token.col, token.start, token.end
+    )
+
+
+def _marks_raw(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a word is the r of r'^a', a text whose backslashes are letters, as here in all."""
+    marked = tokens[place].text in ("r", "R") and tokens[place].token_type is TokenType.VAR
+    behind = tokens[place + 1] if marked and place + 1 < len(tokens) else None
+    return (
+        behind is not None
+        and behind.token_type is TokenType.STRING
+        and behind.start == tokens[place].end + 1
+    )
 
 
 def _names_in_brackets(tokens: Sequence[Token], sql: str) -> Iterator[Token]:

@@ -37,7 +37,9 @@ OPTIONS = (
     "max_groups_contributed",
     "max_rows_contributed",
     "units_guessed",
+    "rows_guessed",
     "even_if_empty",
+    "null_group",
     "exact",
 )
 TYPED = ("sql", *OPTIONS)

@@ -23,6 +23,7 @@ _OPTIONS = (
     "max_values_contributed",
     "min_privacy_units_per_group",
     "other",
+    "null_group",
     "nonnegative",
     "rounded",
     "exact",

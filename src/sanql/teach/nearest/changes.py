@@ -29,6 +29,7 @@ def changes(asked: exp.Expr, shown: exp.Expr) -> list[str]:
     """
     lost_tests, new_tests = _other_tests(asked, shown)
     found = [*lost_tests, *_lost_tables(asked, shown), *_lost_frames(asked, shown)]
+    found += _other_rows(asked, shown)
     found += [*_other_statistics(asked, shown), *_lost_distinct(asked, shown)]
     found += [*new_tests, *_no_rows(asked, shown), *_lost_windows(asked, shown)]
     found += [*_new_keys(asked, shown), *_read_as(asked, shown)]
@@ -87,6 +88,19 @@ def _other_tests(asked: exp.Expr, shown: exp.Expr) -> tuple[list[str], list[str]
         return [f"every row in place of those where {test}" for test in gone], []
     new = [test for test in after if test not in before] if len(after) > len(before) else []
     return [], [f"only rows where {test}" for test in new]
+
+
+def _other_rows(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:
+    """Yield which rows of a table are read now: all of them, or those that there are today."""
+    for kind, said in (
+        (exp.TableSample, "all rows in place of a sample"),
+        (exp.Version, "rows as they are in place of earlier ones"),
+    ):
+        if any(asked.find_all(kind)) and not any(shown.find_all(kind)):
+            yield said
+    first = [node for node in asked.find_all(exp.Distinct) if node.args.get("on")]
+    if first and not any(node.args.get("on") for node in shown.find_all(exp.Distinct)):
+        yield "groups in place of the first row of each"
 
 
 def _no_rows(asked: exp.Expr, shown: exp.Expr) -> Iterator[str]:

@@ -224,13 +224,13 @@ def _unquoted(literal: exp.Literal) -> None:
 
 
 def needed_condition(select: exp.Select, refused: Refused, tables: Tables) -> Iterator[exp.Expr]:
-    """Yield a number that stands for a condition compared with zero."""
-    for clause in ("where", "having"):
+    """Yield a number that stands for a condition compared with zero; a noisy count is hardly ever 0."""
+    for clause, kind in (("where", exp.NEQ), ("having", exp.GT)):
         node = select.args.get(clause)
         if node is not None:
             asked = select.copy()
             inner = asked.args[clause].this
-            inner.replace(exp.NEQ(this=inner.copy(), expression=exp.Literal.number(0)))
+            inner.replace(kind(this=inner.copy(), expression=exp.Literal.number(0)))
             yield asked
 
 
