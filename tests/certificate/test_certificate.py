@@ -13,7 +13,8 @@ import pytest
 
 from sanql.account.charge import Charge
 from sanql.account.events import GaussianEvent, LaplaceEvent
-from sanql.certificate.certificate import certify, meaning, number_lower, number_upper
+from sanql.certificate import certify, meaning
+from sanql.numbers import number_lower, number_upper
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.level import Level
 from sanql.plan.mechanism import Mechanism

@@ -34,6 +34,7 @@ HEADINGS = {
     "domain": "domain",
     "privacy_unit": "privacy_unit",
     "summaries": "summaries",
+    "group": "group",
     "exact": "[exact.NAME]",
     "adversary": "adversary",
     "accept": "accept",

@@ -122,6 +122,7 @@ def with_bounds_certified(
     """Return the certificate of an answer and of the bounds it rests on, taken together."""
     if not question.searches:
         return certificate
+    table = plan.outline.table
     whole = total_charge([plan.charge, *(search.plan.charge for search in question.searches)])
     return replace(
         certificate,
@@ -131,7 +132,7 @@ def with_bounds_certified(
             *certificate.assumptions,
             "bounds that were found are noisy: values beyond them are read as the nearest",
         ),
-        meaning=meaning(whole, unit_in_words(plan.outline.table), plan.outline.neighbours),
+        meaning=meaning(whole, unit_in_words(table), plan.outline.neighbours, table.protections),
         bounds=(
             *(bounds.to_dict() for bounds in question.found_bounds),
             *(search.to_dict() for search in question.missing_bounds),

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, assert_never
 
 from sanql.account import (
     Charge,
-    Event,
-    FailureEvent,
-    GaussianEvent,
-    LaplaceEvent,
-    SelectionEvent,
-    epsilon_upper,
-    leak,
 )
 from sanql.certificate.chosen_values import values_chosen_in_words
 from sanql.certificate.kinds_in_words import assumptions_of_kinds, limits_of_kinds
@@ -27,11 +17,11 @@ from sanql.certificate.limits_in_words import (
     uneven_limits,
     values_per_unit,
 )
+from sanql.certificate.meaning_of_charge import meaning
 from sanql.certificate.norms_in_words import bounding_in_words, norms_of_rows, sensitivity_told
 from sanql.certificate.rows_left_out import rows_left_out_in_words
 from sanql.measurements import Measured, Measurement
 from sanql.mechanisms import Noise, NoNoise, SummedNoise
-from sanql.numbers import number_lower, number_upper, show_upper
 from sanql.plan import (
     Level,
     Mechanism,
@@ -48,15 +38,6 @@ from sanql.policy import ColumnUnit, Neighbours
 from sanql.profile import Profile
 from sanql.question import PublicQuery, scans
 from sanql.results import UNKNOWN_KEYS, Certificate
-
-if TYPE_CHECKING:
-    from sanql.theory.closed_forms import Pair
-    from sanql.theory.composed import Noise as Noises
-
-PRIOR = 0.5
-FALSE_ALARM = 0.05
-TELLING = 500  # beyond this epsilon an answer may tell everything, and nothing is computed
-COARSE = Fraction(1, 100)  # a delta at which Gaussian noise shows a smaller epsilon than its own
 
 
 def certify_public(query: PublicQuery, neighbours: Neighbours) -> Certificate:
@@ -123,7 +104,7 @@ def certify(
             *_levels_in_words(plan),
             *processing,
         ),
-        meaning=meaning(charge, unit, neighbours),
+        meaning=meaning(charge, unit, neighbours, table.protections),
         limits_in_words=limits_in_words(plan, profiles),
         limits_may_cut=limits_may_cut(plan, profiles),
         uneven_limits=_uneven_limits(plan),
@@ -280,98 +261,3 @@ def _assumptions(level: Level) -> tuple[str, ...]:
             "that selects is near the threshold, its interval reaches further down"
         )
     return tuple(assumptions)
-
-
-def meaning(charge: Charge, unit: str, neighbours: str) -> dict[str, object]:
-    """Return what a charge means: the best belief and the best test of an informed attacker.
-
-    Both are those of the noise actually used, its losses added up over all cells and statistics; where
-    that says no more, those of the guarantee. `loss_upper` is how far the logarithm of any odds moves,
-    so that it is known at any other belief too (`Certificate.meaning_at`).
-    """
-    low, high, failure, missed, loss = _told(charge)
-    exception = f", except with probability {failure:g}" if failure else ""
-    return {
-        "prior": PRIOR,
-        "posterior": [low, high],
-        "posterior_failure": failure,
-        "false_alarm": FALSE_ALARM,
-        "missed_at_least": missed,
-        "loss_upper": loss,
-        "fact": _fact(unit, neighbours),
-        "words": (
-            f"Somebody who thinks it {PRIOR:.0%} likely that {_fact(unit, neighbours)}, and knows "
-            f"everything else, can come to think it at most {_percent_up(high)} and at least "
-            f"{_percent_down(low)} likely{exception}. A test of it with {FALSE_ALARM:.0%} "
-            f"false alarms misses at least {_percent_down(missed)} of the time. "
-            f"(epsilon = {show_upper(charge.epsilon)}, delta = {show_upper(charge.delta)})"
-        ),
-    }
-
-
-@lru_cache(maxsize=1_000)  # many questions have the same price
-def _told(charge: Charge) -> tuple[float, float, float, float, float | None]:
-    """Return least and greatest belief, how likely they fail, how often the best test misses, and how
-    far the logarithm of odds moves (None where nothing is said of it)."""
-    from sanql.theory.meaning import loss_bound, posterior_band_at
-
-    failure = min(1e-3, 1000 * number_upper(charge.delta))
-    pairs = _pairs(charge) if charge.epsilon <= TELLING else []
-    loss = min((loss_bound(pair, failure) for pair in pairs), default=math.inf)
-    low, high = posterior_band_at(loss, PRIOR)
-    missed = max((pair.tradeoff(FALSE_ALARM) for pair in pairs), default=0.0)
-    return low, high, failure, missed, None if loss == math.inf else loss
-
-
-def _fact(unit: str, neighbours: str) -> str:
-    """Return what an attacker wants to know, in words."""
-    return (
-        f"{unit} is in the data" if neighbours == "add-remove" else f"{unit} is what they suspect"
-    )
-
-
-def _pairs(charge: Charge) -> list[Pair]:
-    """Return pairs of output laws at least as easy to tell apart as any two neighbours' answers."""
-    from sanql.theory.closed_forms import GuaranteedPair
-    from sanql.theory.composed import composed_pair
-    from sanql.theory.discrete_noise import DiscreteGaussianPair, DiscreteLaplacePair
-
-    pairs: list[Pair] = [GuaranteedPair(number_upper(charge.epsilon), number_upper(charge.delta))]
-    match charge.events:
-        case (LaplaceEvent(scale, l1, linf),) if l1 == linf and charge.delta == 0:
-            pairs.append(DiscreteLaplacePair(number_lower(scale), l1))
-        case (GaussianEvent(sigma2, squared),) if squared == 1 and sigma2 < 10**8:
-            pairs.append(DiscreteGaussianPair(math.sqrt(number_lower(sigma2)) * (1 - 2**-50)))
-        case events if any(isinstance(event, GaussianEvent) for event in events):
-            delta = max(COARSE, charge.delta)
-            pairs.append(
-                GuaranteedPair(number_upper(epsilon_upper(events, delta)), number_upper(delta))
-            )
-    together = composed_pair(_noises(charge.events), leak(charge.events))
-    return [*pairs, together] if together is not None and charge.events else pairs
-
-
-def _noises(events: Iterable[Event]) -> Iterator[Noises]:
-    """Yield the noises of events as theory knows them; what leaks is counted apart."""
-    from sanql.theory.composed import GaussianNoise, LaplaceNoise, Responses
-
-    for event in events:
-        match event:
-            case LaplaceEvent(scale, l1, linf):
-                yield LaplaceNoise(scale, l1, linf)
-            case GaussianEvent(sigma2, l2_squared):
-                yield GaussianNoise(sigma2, l2_squared)
-            case SelectionEvent(epsilon, _, cells):
-                yield Responses(epsilon, cells)
-            case FailureEvent():
-                pass
-            case _:
-                assert_never(event)
-
-
-def _percent_up(share: float) -> str:
-    return f"{math.ceil(share * 1000) / 10:g}%"
-
-
-def _percent_down(share: float) -> str:
-    return f"{math.floor(share * 1000) / 10:g}%"

@@ -8,7 +8,8 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from sanql.account import Charge
-from sanql.certificate.certificate import certify, meaning
+from sanql.certificate.certificate import certify
+from sanql.certificate.meaning_of_charge import meaning
 from sanql.plan import NoMechanism, Plan
 from sanql.profile import Profile
 from sanql.results import Certificate
@@ -25,6 +26,8 @@ def certify_together(
     first = each[0]
     numbered = [_numbered(own, number) for number, own in enumerate(each, 1)]
     named = numbered if len(each) > 1 else each
+    declared = (plan.outline.table.protections for plan in plans)
+    protections = next((own for own in declared if own is not None), None)
     units = dict.fromkeys(own.unit for own in each if not own.unit.startswith("nobody"))
     unit = " and ".join(units) or first.unit
     noisy = [own for own in each if own.mechanism != NoMechanism().name] or each
@@ -55,7 +58,7 @@ def certify_together(
         keys="; ".join(dict.fromkeys(own.keys for own in named)),
         limits={name: limit for own in named for name, limit in own.limits.items()},
         assumptions=(*dict.fromkeys(said for own in each for said in own.assumptions), *processing),
-        meaning=meaning(charge, unit, first.neighbours),
+        meaning=meaning(charge, unit, plans[0].outline.neighbours, protections),
         limits_in_words=_each_once(own.limits_in_words for own in each),
         limits_may_cut=_each_once(own.limits_may_cut for own in each),
         uneven_limits=_each_once(own.uneven_limits for own in each),

@@ -55,8 +55,11 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "rows_per_group_max",
         "groups_per_unit_max",
         "summaries",
+        "public_attributes",
+        "group",
         "column",
     ),
+    "group": ("size", "column"),
     "summaries": ("by", "of", "quantiles_of"),
     "column": ("type", "bounds", "precision", "domain", "total_bounds", "bytes_max", "nullable"),
     "domain": ("table", "column"),
@@ -108,6 +111,7 @@ DEADLINE_SECONDS_MOST = Fraction(86_400)
 WORKERS_MOST = 64
 
 ROWS_MOST = 2**20
+GROUP_MOST = 1000
 DOMAIN_VALUES_MOST = 100_000
 # At least one character fits, however many bytes it takes.
 TEXT_BYTES_LEAST = 4

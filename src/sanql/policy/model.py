@@ -134,6 +134,26 @@ class Summaries:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Up to `size` units that may stay away together; `column`, where given, has their name in common.
+
+    That no more than `size` units have a name in common is the owner's word: nothing enforces it.
+    """
+
+    size: int
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class Protections:
+    """What certificates are to say besides one unit: of data whose `public_attributes` are known, and
+    of whole groups."""
+
+    public_attributes: tuple[str, ...] = ()
+    group: Group | None = None
+
+
+@dataclass(frozen=True)
 class Table:
     """A table analysts may ask about.
 
@@ -160,6 +180,7 @@ class Table:
     summaries: Summaries | None = None
     kind: str | None = None
     second: SecondKind | None = None
+    protections: Protections | None = None
 
     @computed_once
     def kinds(self) -> tuple[str, ...]:

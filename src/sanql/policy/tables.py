@@ -9,6 +9,7 @@ from sanql.policy.keys import KEYS
 from sanql.policy.kinds import check_references, names_of_kinds, read_whose
 from sanql.policy.limits import LIMIT_KEYS
 from sanql.policy.model import Column, ColumnUnit, SecondKind, Table, TableDomain
+from sanql.policy.protections import of_everybody, read_protections
 from sanql.policy.section import Section, quote, suggest
 from sanql.policy.summaries import read_summaries
 from sanql.policy.units import UNIT_REMEDY, check_unit, read_key, resolve_chains
@@ -35,7 +36,7 @@ def read_tables(root: Section) -> dict[str, Table]:
                 _check_table_domain(section, table, column, column.domain, tables)
     if kinds:
         check_references(section, tables)
-    return resolve_chains(section, tables)
+    return of_everybody(resolve_chains(section, tables))
 
 
 def _read_table(section: Section, name: str, kinds: tuple[str, ...]) -> Table | None:
@@ -73,6 +74,7 @@ def _read_table(section: Section, name: str, kinds: tuple[str, ...]) -> Table | 
         summaries=None if second is not None else read_summaries(section, unit, columns),
         kind=whose.kind,
         second=second,
+        protections=read_protections(section, columns),
     )
 
 
@@ -99,7 +101,10 @@ def _read_columns(section: Section) -> dict[str, Column]:
 
 
 def _check_public(section: Section, columns: Mapping[str, Column]) -> None:
-    for key in ("privacy_unit", "unique", "summaries", *LIMIT_KEYS):
+    for key in (
+        *("privacy_unit", "unique", "summaries", "public_attributes", "group"),
+        *LIMIT_KEYS,
+    ):
         if key in section.content:
             section.fault(
                 key,

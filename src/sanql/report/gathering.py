@@ -10,6 +10,7 @@ from typing import Any
 
 from sanql import __version__
 from sanql.audit.ledger import RecordChoice, list_records, verify_account
+from sanql.certificate import cases_also_protected
 from sanql.exact import terms_of
 from sanql.examine import chosen_looking, looks_of
 from sanql.numbers import number_upper
@@ -50,7 +51,8 @@ def gather(policy: Policy) -> Report:
         neighbours=policy.neighbours,
         accounting=policy.accounting,
         tables=tuple(
-            ProtectedTable(table.name, _protected(table)) for table in policy.tables.values()
+            ProtectedTable(table.name, "; ".join([_protected(table), *_also(table, policy)]))
+            for table in policy.tables.values()
         ),
         accounts=tuple(_standing(policy, balance, questions) for balance in balances),
         questions=tuple(questions),
@@ -81,6 +83,13 @@ def _protected(table: Table) -> str:
             return f"all rows that lead, by {column}, to rows of {referred} that are one unit's"
         case _:
             return "one row"
+
+
+def _also(table: Table, policy: Policy) -> list[str]:
+    """Return what certificates say of the table besides one unit, in words."""
+    if table.protections is None:
+        return []
+    return [f"and {what}" for what, _ in cases_also_protected(table.protections, policy.neighbours)]
 
 
 def _standing(

@@ -83,6 +83,7 @@ class Certificate:
             f"{self.definition}: epsilon {show_upper(self.epsilon)}, delta {show_upper(self.delta)}",
             f"protects {self.unit} ({self.neighbours})",
             str(self.meaning["words"]),
+            *self.also_protected(),
             f"by {self.mechanism}: {self.theorem}",
             *measured,
             f"keys: {self.keys}",
@@ -103,6 +104,12 @@ class Certificate:
             *self.rows_left_out,
             *(line for line in (self.limits_in_words, self.uneven_limits) if line),
         ]
+
+    def also_protected(self) -> list[str]:
+        """Return what the answer means for what else the owner declares to be protected."""
+        listed = self.meaning.get("also", [])
+        assert isinstance(listed, list)  # noqa: S101  (`certify` writes a list)
+        return [str(case["words"]) for case in listed]
 
     def meaning_at(self, prior: float) -> str:
         """Return what somebody of this belief may come to believe, in words.

@@ -161,7 +161,8 @@ class Explanation:
             for measurement in self.certificate.measurements
         ]
         lines += [f"  {note}" for note in self.notes]
-        return visible("\n".join([*lines, str(self.certificate.meaning["words"])]), lines=True)
+        lines += [str(self.certificate.meaning["words"]), *self.certificate.also_protected()]
+        return visible("\n".join(lines), lines=True)
 
     def meaning_at(self, prior: float) -> list[str]:
         """Return what somebody of this belief may come to believe: from the answer, then from everything.
