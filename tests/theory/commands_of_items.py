@@ -55,6 +55,9 @@ RUNS = {
     "theory plot tradeoff": "--output {folder}/tradeoff.png",
     "theory plot count --epsilon": "--epsilon 0.5 --output {folder}/count.png",
     "theory meaning --mechanism --scale": "--mechanism laplace --scale 2 --prior 0.1",
+    "theory draw --seen": "{channel} games --seen yes --output {folder}/games.png",
+    "theory draw --null --alternative": "{channel} tests --null 1,1 --alternative 0,1 "
+    "--output {folder}/tests.png",
     "theory attack parity": "",
     "theory attack mu": "",
     "theory attack a2": "",

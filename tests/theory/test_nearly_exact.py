@@ -9,8 +9,10 @@ import pytest
 
 from sanql.theory.channels import Channel
 from sanql.theory.definitions import nearly_exact
+from sanql.theory.definitions.bayesian import prior_to_posterior
 from sanql.theory.definitions.dp import approximate_dp, approximate_dp_delta, pure_dp
 from sanql.theory.definitions.nearly_exact import NearlyExact
+from sanql.theory.definitions.semantic import informed_semantic_privacy, semantic_privacy
 from sanql.theory.neighbours import change_one
 
 
@@ -38,6 +40,9 @@ def test_what_floats_skip_changes_no_result(monkeypatch: pytest.MonkeyPatch, sha
             lambda c=given, n=near: pure_dp(c, n),
             lambda c=given, n=near: approximate_dp(c, n, Fraction(1, 50)),
             *(lambda c=given, n=near, g=g: approximate_dp_delta(c, n, g) for g in (1, 2, "11/10")),
+            lambda c=given: prior_to_posterior(c),
+            lambda c=given: semantic_privacy(c, 0),
+            lambda c=given: informed_semantic_privacy(c, 3),
         ]
         found = []
         for least in (10**9, 1):
@@ -46,7 +51,7 @@ def test_what_floats_skip_changes_no_result(monkeypatch: pytest.MonkeyPatch, sha
         assert found[0] == found[1]
 
 
-def test_floats_decide_most_pairs_and_none_that_is_equal() -> None:
+def test_floats_decide_most_pairs_and_leave_open_what_is_equal() -> None:
     rows = (
         (Fraction(1, 3), Fraction(2, 3)),
         (Fraction(10**17 + 3, 3 * 10**17), Fraction(2 * 10**17 - 3, 3 * 10**17)),
@@ -58,8 +63,35 @@ def test_floats_decide_most_pairs_and_none_that_is_equal() -> None:
     assert not nearly.ratio_at_most(
         (1,), (0,), one
     )  # more likely by 1e-17, which floats do not see
-    assert not nearly.ratio_at_most((0,), (0,), one)
+    assert nearly.ratio_at_most((0,), (0,), one)  # what floats leave open is compared exactly
+    assert not nearly.excess_at_most((0,), (0,), one, Fraction(1, 10**17))
     assert nearly.ratio_at_most((0,), (2,), Fraction(3, 2))
     assert not nearly.excess_at_most((0,), (2,), one, Fraction(1, 6))
     assert nearly.excess_at_most((0,), (2,), one, Fraction(1, 5))
     assert NearlyExact.of(given) is None
+
+
+def test_quotients_that_overflow_in_floats_are_compared_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tiny = [Fraction(1, 10**k) for k in (160, 170, 165)]
+    rows = [
+        (1 - tiny[0], tiny[0], Fraction(0)),
+        (tiny[1], 1 - tiny[1], Fraction(0)),
+        (tiny[2], 1 - 2 * tiny[2], tiny[2]),
+        (1 - 2 * tiny[1], tiny[1], tiny[1]),
+    ]
+    databases = ((0, 0), (0, 1), (1, 0), (1, 1))
+    for chosen in ([0, 1, 1, 0], [3, 2, 2, 3], [0, 1, 2, 3], [3, 2, 3, 2]):
+        given = Channel(databases, tuple("abc"), tuple(rows[k] for k in chosen))
+        found = []
+        for least in (10**9, 1):
+            monkeypatch.setattr(nearly_exact, "_ENTRIES_LEAST", least)
+            found.append(
+                [
+                    prior_to_posterior(given),
+                    *(semantic_privacy(given, d) for d in (0, 1)),
+                    *(informed_semantic_privacy(given, d) for d in (0, 1)),
+                ]
+            )
+        assert found[0] == found[1]

@@ -14,9 +14,11 @@ import click
 from sanql.cli.saying import say, say_json
 from sanql.cli.theory_attack import attack
 from sanql.cli.theory_beliefs import beliefs, crowd, predicates
+from sanql.cli.theory_draw import draw
 from sanql.cli.theory_laws import compare, example, sensitivity
 from sanql.cli.theory_lecture import deny, harm, laplace, noninterference
 from sanql.cli.theory_options import FORMAT, reports_errors
+from sanql.cli.theory_tables import table
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, as_positive, float_lower, float_read, float_upper
 
@@ -32,7 +34,7 @@ def theory() -> None:
 for command in (
     *(attack, compare, example, sensitivity),
     *(harm, deny, noninterference, laplace),
-    *(beliefs, predicates, crowd),
+    *(beliefs, predicates, crowd, draw),
 ):
     theory.add_command(command)
 
@@ -101,7 +103,7 @@ def check(
         (finding.definition, finding.shown_parameters(), finding.status, finding.why)
         for finding in findings
     ]
-    _table(("definition", "parameters", "status", "why"), rows)
+    table(("definition", "parameters", "status", "why"), rows)
     if skipped:
         say(f"NOT CHECKED: {len(skipped)} definitions")
     for left_out in skipped:
@@ -139,7 +141,7 @@ def verify(certificate: Path, form: str) -> None:
         (claim.definition, ", ".join(f"{n} = {v}" for n, v in claim.numbers.items()), claim.proved)
         for claim in proved
     ]
-    _table(("definition", "numbers", "proved"), rows)
+    table(("definition", "numbers", "proved"), rows)
 
 
 @theory.command()
@@ -186,7 +188,7 @@ def implications(guarantee: str, form: str, **setting: Any) -> None:
         for item in implied
     ]
     if rows:
-        _table(("implies", "which says", "source", "as printed"), rows)
+        table(("implies", "which says", "source", "as printed"), rows)
     else:
         say(f"nothing follows: {_why_nothing(starts(stated), lacking)}")
     if closures(stated):
@@ -377,17 +379,3 @@ def _as_printed(item: Any) -> str:
         "not known": "whether it holds here is not known",
     }[item.printed_here]
     return f"the printed theorem is false in general, {here}{shown}"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    console = Console(markup=False, highlight=False)
-    console.print(table)

@@ -96,7 +96,10 @@ class Channel:
         """The rows as integers over one common denominator: the same numbers, quicker to
         compare."""
         common = math.lcm(*(mass.denominator for row in self.rows for mass in row))
-        rows = tuple(tuple(int(mass * common) for mass in row) for row in self.rows)
+        rows = tuple(
+            tuple(mass.numerator * (common // mass.denominator) for mass in row)
+            for row in self.rows
+        )
         return rows, common
 
     def output_of(self, belief: Distribution) -> Distribution:

@@ -137,11 +137,16 @@ def mixture(weights: Sequence[Real], parts: Sequence[Distribution]) -> Distribut
             "lengths", f"{len(exact)} weights for {len(parts)} parts", "give one weight a part"
         )
     check_masses(exact)
-    masses: dict[Outcome, Fraction] = {}
+    over = math.lcm(*(weight.denominator for weight in exact))
+    common = math.lcm(*(mass.denominator for part in parts for mass in part.masses))
+    units: dict[Outcome, int] = {}
     for weight, part in zip(exact, parts, strict=True):
+        share = weight.numerator * (over // weight.denominator)
         for outcome, mass in part.items():
-            masses[outcome] = masses.get(outcome, Fraction(0)) + weight * mass
-    return Distribution(tuple(masses), tuple(masses.values()))
+            more = share * mass.numerator * (common // mass.denominator)
+            units[outcome] = units.get(outcome, 0) + more
+    masses = tuple(Fraction(unit, over * common) for unit in units.values())
+    return Distribution(tuple(units), masses)
 
 
 def check_masses(masses: Sequence[Fraction]) -> None:

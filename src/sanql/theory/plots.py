@@ -71,7 +71,11 @@ def draw(name: str, path: Path, *, epsilon: float | None = None, delta: float = 
         raise TheoryError(
             "unknown_plot", f"there is no plot {name!r}", f"use one of {', '.join(figures)}"
         )
-    figure = figures[name]()
+    write(figures[name](), path)
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure that is needed no longer."""
     try:
         save(figure, path)
     finally:
@@ -96,7 +100,7 @@ def save(figure: Figure, path: Path) -> None:
             ) from error
 
 
-def _styled(drawing: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+def styled(drawing: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
     """Run a drawing with the house style, and with a clear error when matplotlib is missing."""
 
     @functools.wraps(drawing)
@@ -108,14 +112,14 @@ def _styled(drawing: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]
     return styled
 
 
-@_styled
+@styled
 def profile(epsilon: float) -> Figure:
     """Return delta(epsilon) of three mechanisms, each with the same claimed epsilon at its end.
 
     The Gaussian has no end: its delta falls forever.
     """
     levels = [epsilon * 1.6 * k / 300 for k in range(301)]
-    figure, axes = _axes()
+    figure, axes = axes_of()
     mu = _gaussian_like(epsilon, 0.01)
     for pair, label, colour, line in (
         (GuaranteedPair(epsilon), "randomised response", ORANGE, "-"),
@@ -133,7 +137,7 @@ def profile(epsilon: float) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def tradeoff(epsilon: float, delta: float, mechanism: Pair | None = None) -> Figure:
     """Return the region of errors an attacker can reach: the bound and an actual mechanism.
 
@@ -147,7 +151,7 @@ def tradeoff(epsilon: float, delta: float, mechanism: Pair | None = None) -> Fig
     rates = [k / 400 for k in range(401)]
     bound = [GuaranteedPair(epsilon, delta).tradeoff(rate) for rate in rates]
     curve = [actual.tradeoff(rate) for rate in rates]
-    figure, axes = _axes(width=5.2, height=5.0)
+    figure, axes = axes_of(width=5.2, height=5.0)
     mirrored = [1 - actual.tradeoff(1 - rate) for rate in rates]
     axes.fill_between(rates, curve, mirrored, color=BLUE, alpha=0.12, linewidth=0)
     axes.plot(rates, curve, color=BLUE, label=f"best test of {name}")
@@ -166,11 +170,11 @@ def tradeoff(epsilon: float, delta: float, mechanism: Pair | None = None) -> Fig
     return figure
 
 
-@_styled
+@styled
 def posterior(epsilons: list[float]) -> Figure:
     """Return the band of posteriors for every prior, one band an epsilon."""
     priors = [k / 200 for k in range(201)]
-    figure, axes = _axes(width=5.2, height=5.0)
+    figure, axes = axes_of(width=5.2, height=5.0)
     looks = ((GREEN, "-."), (BLUE, "-"), (ORANGE, "--"))
     for epsilon, (colour, line) in sorted(zip(epsilons, looks, strict=False), reverse=True):
         bands = [posterior_band(prior, epsilon) for prior in priors]
@@ -191,11 +195,11 @@ def posterior(epsilons: list[float]) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def count(odds: tuple[float, ...] = (1.1, 2.0, 5.0), value: int = 1000) -> Figure:
     """Return the output densities of a noisy count and its neighbour (the lecture's Example
     21.6)."""
-    figure, panels = _panels(len(odds), width=3.5)
+    figure, panels = panels_of(len(odds), width=3.5)
     for axes, ratio in zip(panels, odds, strict=True):
         _density(axes, value, math.log(ratio), BLUE, "-", f"true count {value}")
         _density(axes, value - 1, math.log(ratio), ORANGE, "--", f"true count {value - 1}")
@@ -210,10 +214,10 @@ def count(odds: tuple[float, ...] = (1.1, 2.0, 5.0), value: int = 1000) -> Figur
     return figure
 
 
-@_styled
+@styled
 def density(epsilon: float, value: int = 0) -> Figure:
     """Return the densities of Laplace noise at three levels (the lecture's Figure 21.1)."""
-    figure, axes = _axes()
+    figure, axes = axes_of()
     looks = ((GREEN, "-."), (BLUE, "-"), (ORANGE, "--"))
     for level, (colour, line) in zip((epsilon / 4, epsilon, 3 * epsilon), looks, strict=True):
         xs = [value + (k - 300) * 4 / (100 * epsilon) for k in range(601)]
@@ -227,7 +231,7 @@ def density(epsilon: float, value: int = 0) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def worlds(people: int = 5, flip: float = 0.1) -> Figure:
     """Return the law of a released majority given one record, real against ideal.
 
@@ -239,7 +243,7 @@ def worlds(people: int = 5, flip: float = 0.1) -> Figure:
     from sanql.theory.attackers.separations import majority_laws
 
     real, ideal = majority_laws(people, Fraction(flip).limit_denominator(1000))
-    figure, panels = _panels(2, width=3.8, sharey=True)
+    figure, panels = panels_of(2, width=3.8, sharey=True)
     for axes, sign in zip(panels, (1, -1), strict=True):
         for offset, law, colour, hatch, label in (
             (-0.2, real[sign], BLUE, "", "real: the record is used"),
@@ -286,12 +290,14 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
     return low
 
 
-def _axes(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
+def axes_of(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
+    """Return a figure of one picture."""
     figure, axes = _matplotlib().subplots(figsize=(width, height), layout="constrained")
     return figure, axes
 
 
-def _panels(count: int, width: float, *, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+def panels_of(count: int, width: float, *, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """Return a figure of several pictures beside each other."""
     figure, panels = _matplotlib().subplots(
         1, count, figsize=(width * count, 3.5), sharey=sharey, layout="constrained", squeeze=False
     )

@@ -7,11 +7,13 @@ sits on two values only; the largest statistical difference between prior and po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 
 from sanql.theory.channels import Channel
 from sanql.theory.definitions.finding import Finding, PriorWitness
+from sanql.theory.definitions.nearly_exact import NearlyExact
 from sanql.theory.definitions.records import Others, by_others
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
@@ -107,13 +109,15 @@ def prior_to_posterior(channel: Channel) -> Finding:
     """
     best: Extended = Fraction(0)
     where: tuple[Others, int] | None = None
-    rows, _ = channel.scaled
-    for others, group in by_others(channel).items():
-        columns = zip(*(rows[channel.index(x)] for x in group), strict=True)
-        for place, masses in enumerate(columns):
-            ratio = _ratio(max(masses), min(masses))
-            if ratio > best:
-                best, where = ratio, (others, place)
+    groups = by_others(channel)
+    members = {others: [channel.index(x) for x in group] for others, group in groups.items()}
+    for others, place in _suspects(channel, members):
+        if best == INFINITE:
+            break
+        masses = [channel.rows[x][place] for x in members[others]]
+        ratio = _ratio(max(masses), min(masses))
+        if ratio > best:
+            best, where = ratio, (others, place)
     assert where is not None  # noqa: S101  (every channel has a database and a possible output)
     return Finding(
         "prior to posterior",
@@ -122,10 +126,22 @@ def prior_to_posterior(channel: Channel) -> Finding:
     )
 
 
-def _ratio(top: int, bottom: int) -> Extended:
+def _suspects(
+    channel: Channel, members: Mapping[Others, Sequence[int]]
+) -> Iterable[tuple[Others, int]]:
+    """Return where the largest ratio may be, in order: everywhere, or where floats leave it open."""
+    nearly = NearlyExact.of(channel)
+    if nearly is None:
+        return product(members, range(len(channel.outputs)))
+    others = list(members)
+    found = nearly.highest_spreads([members[each] for each in others])
+    return [(others[group], place) for group, place in found]
+
+
+def _ratio(top: Fraction, bottom: Fraction) -> Extended:
     if bottom == 0:
         return INFINITE if top > 0 else Fraction(0)
-    return Fraction(top, bottom)
+    return top / bottom
 
 
 def _witness(channel: Channel, others: Others, place: int) -> PriorWitness:

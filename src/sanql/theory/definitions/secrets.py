@@ -127,10 +127,11 @@ def record_comparisons(
     """Yield the two laws of every comparison, and whether it is one; the last is vacuous."""
     for index, world in enumerate(worlds):
         for record in records:
-            laws = world.given(record.value)
+            given = world.given(record.value)
+            laws = {key: channel.output_of(law) for key, law in given.items()}
             for (v, z), (w, other) in combinations(laws, 2):
                 if z == other:
-                    real, ideal = channel.output_of(laws[v, z]), channel.output_of(laws[w, z])
+                    real, ideal = laws[v, z], laws[w, z]
                     yield ConditionWitness(index, record.name, (v, w), z, real, ideal), True
     yield _vacuous(channel), False
 

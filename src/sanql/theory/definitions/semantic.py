@@ -8,12 +8,14 @@ differentially private for any epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import product
 
 from sanql.theory.channels import Channel, Database
 from sanql.theory.definitions.bayesian import largest_shift
 from sanql.theory.definitions.finding import BeliefWitness, Finding, show
+from sanql.theory.definitions.nearly_exact import NearlyExact, open_above
 from sanql.theory.definitions.records import by_others, dropped, people
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.divergences import statistical_difference
@@ -158,19 +160,23 @@ def _worst_ratio(
 ) -> Finding:
     best: Extended = Fraction(1)
     where: tuple[int, int, Database, Database] | None = None
-    rows, _ = channel.scaled
-    columns = list(zip(*rows, strict=True))
     members = [[channel.index(x) for x in group] for group in groups]
-    for person in range(people(channel)):
-        seen = [channel.index(dropped(channel, x, person, default)) for x in channel.databases]
-        for group in members:
-            for place, column in enumerate(columns):
-                above, below, high, low = _extremes(
-                    [(x, column[x], column[seen[x]]) for x in group]
-                )
-                if (best != INFINITE and _exceeds(above, below, Fraction(best))) or where is None:
-                    best = Fraction(above, below) if below else INFINITE
-                    where = (person, place, channel.databases[high], channel.databases[low])
+    seen = [
+        [channel.index(dropped(channel, x, person, default)) for x in channel.databases]
+        for person in range(people(channel))
+    ]
+    nearly = NearlyExact.of(channel)
+    for person, group, place in _suspects(channel, nearly, seen, members):
+        if best == INFINITE:
+            break
+        rows = members[group]
+        if nearly is not None:
+            rows = nearly.extreme_rows(seen[person], rows, place)
+        cells = [(x, channel.rows[x][place], channel.rows[seen[person][x]][place]) for x in rows]
+        above, below, high, low = _extremes(cells)
+        if where is None or _exceeds(above, below, Fraction(best)):
+            best = above / below if below else INFINITE
+            where = (person, place, channel.databases[high], channel.databases[low])
     assert where is not None  # noqa: S101  (there is at least one person and one output)
     return Finding(
         definition,
@@ -179,15 +185,36 @@ def _worst_ratio(
     )
 
 
-def _extremes(pairs: Sequence[tuple[int, int, int]]) -> tuple[int, int, int, int]:
-    """Return max w / min w as two integers, w = with/without, and the databases that attain it.
+def _suspects(
+    channel: Channel,
+    nearly: NearlyExact | None,
+    seen: Sequence[Sequence[int]],
+    members: Sequence[Sequence[int]],
+) -> Iterable[tuple[int, int, int]]:
+    """Return (person, group, output) wherever the largest ratio may be, in order."""
+    if nearly is None:
+        return product(range(len(seen)), range(len(members)), range(len(channel.outputs)))
+    found = [nearly.highest_shifts(each, members) for each in seen]
+    floor = open_above(max(largest for largest, _ in found))
+    return [
+        (person, group, place)
+        for person, (largest, places) in enumerate(found)
+        if largest >= floor
+        for group, place in places
+    ]
 
-    The masses are integers over one denominator; ratios are compared by cross-multiplication, 0/0
-    is skipped, and a second integer of 0 means infinite.
+
+def _extremes(
+    pairs: Sequence[tuple[int, Fraction, Fraction]],
+) -> tuple[Fraction, Fraction, int, int]:
+    """Return max w / min w as two numbers, w = with/without, and the databases that attain it.
+
+    Ratios are compared by cross-multiplication, 0/0 is skipped, and a second number of 0 means
+    infinite.
     """
     possible = [pair for pair in pairs if pair[1] or pair[2]]
     if not possible:
-        return 1, 1, pairs[0][0], pairs[0][0]
+        return Fraction(1), Fraction(1), pairs[0][0], pairs[0][0]
     high = low = possible[0]
     for pair in possible[1:]:
         if pair[1] * high[2] > high[1] * pair[2]:
@@ -197,7 +224,7 @@ def _extremes(pairs: Sequence[tuple[int, int, int]]) -> tuple[int, int, int, int
     return high[1] * low[2], high[2] * low[1], high[0], low[0]
 
 
-def _exceeds(above: int, below: int, best: Fraction) -> bool:
+def _exceeds(above: Fraction, below: Fraction, best: Fraction) -> bool:
     return below == 0 or above * best.denominator > best.numerator * below
 
 

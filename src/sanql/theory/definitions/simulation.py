@@ -7,6 +7,7 @@ form, otherwise it is a linear program for each (i, others).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -54,8 +55,7 @@ def simulation_dp_delta(channel: Channel, gamma: Real) -> Finding:
     rows: dict[Others, Distribution] = {}
     blocked: list[Database] = []
     for others, group in by_others(channel).items():
-        rows_scaled, common = channel.scaled
-        table = [rows_scaled[channel.index(x)] for x in group]
+        table, common = _scaled(channel, group)
         if _group_gamma(table, common) <= level:
             delta, rows[others] = Fraction(0), _simulated(channel, table, common, level)
             best, blocked = (delta, group) if delta > best else (best, blocked)
@@ -109,12 +109,9 @@ def _closed_form(
 ) -> Finding:
     best: Extended = Fraction(1)
     blocked = next(iter(groups.values()))
-    rows_scaled, common = channel.scaled
-    tables = {
-        others: [rows_scaled[channel.index(x)] for x in group] for others, group in groups.items()
-    }
+    tables = {others: _scaled(channel, group) for others, group in groups.items()}
     for others, group in groups.items():
-        gamma = _group_gamma(tables[others], common)
+        gamma = _group_gamma(*tables[others])
         if gamma > best:
             best, blocked = gamma, group
     if best == INFINITE:
@@ -122,7 +119,7 @@ def _closed_form(
         return Finding(definition, numbers, _pair(channel, blocked), solved="gamma")
     rows = {
         others: _simulated(channel, table, common, Fraction(best))
-        for others, table in tables.items()
+        for others, (table, common) in tables.items()
     }
     witness = SimulatorWitness(Channel.of(rows), _pair(channel, blocked))
     numbers = {"gamma": best, "delta": Fraction(0)}
@@ -171,14 +168,26 @@ def _pair(channel: Channel, group: Sequence[Database]) -> PairWitness | None:
     if len(group) < 2:
         return None
 
-    def ratio(x: Database, y: Database, place: int) -> Extended:
-        a, b = channel.masses(x)[place], channel.masses(y)[place]
-        return (INFINITE if a else Fraction(0)) if b == 0 else a / b
+    indices = [channel.index(x) for x in group]
+    best: tuple[Extended, int, int, int] = (Fraction(-1), indices[0], indices[1], 0)
+    for place in range(len(channel.outputs)):
+        high = max(indices, key=lambda x, t=place: channel.rows[x][t])  # type: ignore[misc]
+        low = min(
+            (x for x in indices if x != high),
+            key=lambda x, t=place: channel.rows[x][t],  # type: ignore[misc]
+        )
+        a, b = channel.rows[high][place], channel.rows[low][place]
+        ratio = (INFINITE if a else Fraction(0)) if b == 0 else a / b
+        if ratio > best[0]:
+            best = ratio, high, low, place
+    _, high, low, place = best
+    event = (channel.outputs[place],)
+    masses = channel.rows[high][place], channel.rows[low][place]
+    return PairWitness(channel.databases[high], channel.databases[low], event, *masses)
 
-    places = range(len(channel.outputs))
-    x, y, place = max(
-        ((x, y, j) for x in group for y in group if x != y for j in places),
-        key=lambda choice: ratio(*choice),
-    )
-    a, b = channel.masses(x)[place], channel.masses(y)[place]
-    return PairWitness(x, y, (channel.outputs[place],), a, b)
+
+def _scaled(channel: Channel, group: Sequence[Database]) -> tuple[list[list[int]], int]:
+    """Return the rows of a group as integers over one denominator, which is theirs alone."""
+    rows = [channel.masses(x) for x in group]
+    common = math.lcm(*(mass.denominator for row in rows for mass in row))
+    return [[m.numerator * (common // m.denominator) for m in row] for row in rows], common
