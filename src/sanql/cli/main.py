@@ -46,6 +46,7 @@ COMMANDS = {
     "budget": ("sanql.cli.account", "budget", "Show what is spent and what is left."),
     "ledger": ("sanql.cli.ledger", "ledger", "List, verify or export the account; erase texts."),
     "report": ("sanql.cli.report", "report", "Write what was promised, spent and learned."),
+    "audit": ("sanql.cli.audit", "audit", "Attack the system through its own doors."),
     "account": (
         "sanql.cli.accounts",
         "account",

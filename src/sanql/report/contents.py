@@ -75,6 +75,7 @@ class Report:
     changes: tuple[ChangeOnRecord, ...]
     looks: tuple[Look, ...]
     chosen_looking: tuple[str, ...]
+    audit: Mapping[str, Any] | None
     verification: Mapping[str, Any]
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from sanql import __version__
+from sanql.audit import kept_audit_path
 from sanql.audit.ledger import RecordChoice, list_records, verify_account
 from sanql.certificate import cases_also_protected
 from sanql.exact import terms_of
@@ -60,8 +62,18 @@ def gather(policy: Policy) -> Report:
         changes=tuple(_changes(records)),
         looks=looks_of(policy).times,
         chosen_looking=chosen_looking(policy),
+        audit=_newest_audit(policy),
         verification=verified.to_dict(),
     )
+
+
+def _newest_audit(policy: Policy) -> Mapping[str, Any] | None:
+    """Return what the newest `sanql audit` found, if it was made and can be read."""
+    try:
+        found = json.loads(kept_audit_path(policy).read_text(encoding="utf-8"))
+        return {name: found[name] for name in ("made", "version", "people", "alpha", "refuted")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _protected(table: Table) -> str:

@@ -1,0 +1,1 @@
+"""How often `sanql audit` finds faults that are planted, and that it is silent where there are none."""
