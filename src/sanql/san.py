@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -18,6 +18,7 @@ from sanql.ask import (
     ask,
     ask_batch,
     closed,
+    counts_on_record,
     explain_batch,
     explain_request,
     history,
@@ -26,9 +27,11 @@ from sanql.ask import (
     read_batch,
     read_request,
     recorded_certificate,
+    release_counts,
     schema_of,
     suggest_limits,
 )
+from sanql.continual import ContinualCounts
 from sanql.engines import check_no_snapshot
 from sanql.errors import Refused
 from sanql.mechanisms import Sampler
@@ -173,6 +176,21 @@ class San:
         """Return the profiles that are on record, one a table; nothing is read or spent."""
         self._check_open()
         return tuple(self.session.profiles.now().values())
+
+    def release_continual(self, name: str, until: str | None = None) -> ContinualCounts:
+        """Release a continual count of the policy up to a period, or to the last that is over.
+
+        It is the owner's to ask for: the first release is charged, to the dataset's account, with the
+        price of all of them. From then on every analyst has it in `continual`.
+        """
+        self._check_open()
+        today = datetime.now(UTC).date()
+        return release_counts(self.session, name, until, today, door=self._door)
+
+    def continual(self, name: str, confidence: float = 0.95) -> ContinualCounts:
+        """Return what is released of a continual count, with intervals; nothing is read or spent."""
+        self._check_open()
+        return counts_on_record(self.session, name, confidence)
 
     def history(self, *, after: int = 0, limit: int = 100) -> tuple[HistoryEntry, ...]:
         """Return what this analyst has asked and paid for, oldest first, those after a number."""

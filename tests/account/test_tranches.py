@@ -16,11 +16,11 @@ from sanql.account.charge import Charge
 from sanql.account.ledger import journal
 from sanql.account.ledger.chain import FORMAT_OF_TRANCHES
 from sanql.account.ledger.ledger import Ledger
-from sanql.account.ledger.periods import first_day, period_after, period_of
 from sanql.audit.ledger import verify
 from sanql.errors import BudgetExceeded, LedgerError
 from sanql.policy import PERIODS, PacedBudget
 from sanql.policy.model import Analyst, Budget, Policy
+from sanql.policy.periods import first_day, period_after, period_of
 from sanql.results import alerts_of
 
 MakePolicy = Callable[..., Policy]

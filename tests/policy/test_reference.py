@@ -29,6 +29,7 @@ HEADINGS = {
     "analyst": "[analyst.NAME]",
     "coalition": "[coalition.NAME]",
     "reserved": "[reserved.NAME]",
+    "continual": "[continual.NAME]",
     "table": "[table.NAME]",
     "column": "[table.NAME.column]",
     "domain": "domain",

@@ -10,6 +10,7 @@ from sanql.ask.explain import explain_request, plan_request
 from sanql.ask.limit_suggestions import EPSILON_TYPICAL, suggest_limits
 from sanql.ask.measure_profiles import profile_tables
 from sanql.ask.own_history import history, read_again, recorded_certificate
+from sanql.ask.release_continual import counts_on_record, release_counts
 from sanql.ask.request import Request, read_request
 from sanql.ask.schema import schema_of
 from sanql.ask.session import Session, budgets_of, closed
@@ -30,6 +31,7 @@ __all__ = [
     "ask_with",
     "budgets_of",
     "closed",
+    "counts_on_record",
     "explain_batch",
     "explain_request",
     "history",
@@ -40,6 +42,7 @@ __all__ = [
     "read_batch",
     "read_request",
     "recorded_certificate",
+    "release_counts",
     "repeated_at_hand",
     "schema_of",
     "spool_publicly",

@@ -12,6 +12,7 @@ from sanql.cli.failing import reported
 from sanql.cli.opening import POLICY, ServerChoice, anywhere, open_there, place_of
 from sanql.cli.saying import say, say_json
 
+_PRIOR = 0.1  # of the belief whose change is told beside the accounts
 FORM = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 
 
@@ -37,7 +38,7 @@ def budget(
             _budget_there(place, form)
             return
         from sanql.policy import load
-        from sanql.results import alerts_of
+        from sanql.results import after_everything, alerts_of
         from sanql.san import San
 
         loaded = load(policy)
@@ -64,6 +65,9 @@ def budget(
             )
         else:
             print_balances(balances, others=others, renyi=loaded.accounting == "renyi")
+            say(f"What somebody can hold who held something {_PRIOR:.0%} likely of one person:")
+            for balance in balances:
+                say(f"  {after_everything(balance, _PRIOR)}")
             for alert in alerts:
                 say(alert)
             print_releases(releases)

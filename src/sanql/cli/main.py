@@ -31,6 +31,11 @@ COMMANDS = {
         "profile",
         "Measure once, privately, how many rows and groups units have.",
     ),
+    "continual": (
+        "sanql.cli.continual",
+        "continual",
+        "Release counts period by period, at one price.",
+    ),
     "prepare": (
         "sanql.cli.prepare",
         "prepare",

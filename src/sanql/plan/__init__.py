@@ -32,12 +32,12 @@ from sanql.plan.known_norms import (
 from sanql.plan.known_units import KnownUnits
 from sanql.plan.level import Level, LevelOutline
 from sanql.plan.lookups import Lookup
-from sanql.plan.mechanism import Mechanism, NoMechanism
+from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
 from sanql.plan.norms import counted_by, scaling_of
 from sanql.plan.other_groups import adds_up, is_known_of_other_groups
 from sanql.plan.part_of_batch import read_from_batch
 from sanql.plan.plan import Measurable, Outline, Plan, outline, price, unit_in_words
-from sanql.plan.pricing import check_known_mechanism
+from sanql.plan.pricing import check_known_mechanism, mechanism_of_norm
 from sanql.plan.reading import column_of, limits_joined
 from sanql.plan.reconcilable import noise_variance, shared_measurements
 from sanql.plan.stages import StagedPlan, plan_stages
@@ -82,6 +82,7 @@ __all__ = [
     "ParsedQuestion",
     "Plan",
     "PlannedQuestion",
+    "Priced",
     "PrivateKeys",
     "PublicKeys",
     "QualifiedColumn",
@@ -109,6 +110,7 @@ __all__ = [
     "limit_choices",
     "limits_by_profile",
     "limits_joined",
+    "mechanism_of_norm",
     "noise_for",
     "noise_variance",
     "norms_of_units",

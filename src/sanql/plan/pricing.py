@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sanql.account import Charge
-from sanql.measurements import Measured, Measurement, Taken
+from sanql.measurements import Measured, Measurement, NormOrder, Taken
 from sanql.plan.gaussian import GaussianMechanism
 from sanql.plan.laplace import LaplaceMechanism
 from sanql.plan.mechanism import Mechanism, NoMechanism, Priced
@@ -118,6 +118,11 @@ def _hidden(measuring: Measuring, selection: Measurement, priced: Priced) -> flo
     if selection.kind is Measured.KEY_WEIGHTS:
         units *= limits.groups**0.25
     return units * max(1.0, limits.rows / limits.groups)
+
+
+def mechanism_of_norm(order: NormOrder) -> Mechanism:
+    """Return the mechanism whose noise is made for this norm."""
+    return next(each for each in MECHANISMS if each.norm_order == order)
 
 
 def check_known_mechanism(mechanism: Mechanism) -> None:

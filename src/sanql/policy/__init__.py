@@ -12,6 +12,7 @@ from sanql.policy.model import (
     Coalition,
     Column,
     ColumnUnit,
+    Continual,
     Domain,
     EngineLimits,
     Group,
@@ -31,6 +32,7 @@ from sanql.policy.model import (
     ViaUnit,
 )
 from sanql.policy.origin import DeltaTables, IcebergTables, ObjectStore, Origin, PassedTables
+from sanql.policy.periods import first_day, period_after, period_of
 from sanql.policy.postgres_address import (
     LedgerDatabase,
     LedgerPlace,
@@ -54,6 +56,7 @@ __all__ = [
     "Coalition",
     "Column",
     "ColumnUnit",
+    "Continual",
     "DeltaTables",
     "Domain",
     "EngineLimits",
@@ -84,6 +87,7 @@ __all__ = [
     "declaration_digest",
     "domain_form",
     "draft",
+    "first_day",
     "first_declaration_digest",
     "fold",
     "from_smartnoise",
@@ -93,6 +97,8 @@ __all__ = [
     "load_with_faults",
     "named_place",
     "own_unit",
+    "period_after",
+    "period_of",
     "place_of",
     "root_unit",
     "show_number",

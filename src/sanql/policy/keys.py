@@ -45,6 +45,18 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "analyst": ("budget", "epsilon_per_query"),
     "coalition": ("members", "budget"),
     "reserved": ("members", "share"),
+    "continual": (
+        "table",
+        "of",
+        "where",
+        "by",
+        "per",
+        "start",
+        "releases",
+        "rows_per_unit",
+        "epsilon",
+        "delta",
+    ),
     "unit": ("budget",),
     "table": (
         "public",
@@ -94,7 +106,17 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "accept": ("epsilon", "delta"),
     "privacy_unit": ("via", "references"),
 }
-SECTIONS = ("dataset", "engine", "unit", "analyst", "coalition", "reserved", "table", "exact")
+SECTIONS = (
+    "dataset",
+    "engine",
+    "unit",
+    "analyst",
+    "coalition",
+    "reserved",
+    "table",
+    "exact",
+    "continual",
+)
 PERIODS = ("day", "week", "month", "quarter", "year")
 
 ENGINE_DEFAULT = EngineLimits(memory_bytes=4 * 10**9, deadline_seconds=60.0, workers=1)

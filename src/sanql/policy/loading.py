@@ -12,6 +12,7 @@ from sanql.errors import Fault, PolicyError
 from sanql.kernel import ROWS_READ_AT_ONCE
 from sanql.policy.auto_bounds import read_auto_bounds
 from sanql.policy.budgets import parse_epsilon, read_analysts, read_coalitions, require_budget
+from sanql.policy.continual import read_continual
 from sanql.policy.document import read_document
 from sanql.policy.engine import read_engine
 from sanql.policy.keys import (
@@ -200,6 +201,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         origin=origin,
         kinds=kinds,
         exact_together=exact_together,
+        continual=read_continual(root, tables, budget),
         alerts_at=read_alerts(dataset),
     )
 

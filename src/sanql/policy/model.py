@@ -241,6 +241,30 @@ class EngineLimits:
     encryption_key_file: str | None = None
 
 
+ContinualOf = Literal["rows", "units"]
+
+
+@dataclass(frozen=True)
+class Continual:
+    """A count of everything so far, released once for each of so many periods, all for one price.
+
+    It is of the rows of a table, at most so many of each unit, or of its units, that satisfy `where`;
+    `by` is the column of dates that says in which period a row came to be. `start` names the first one.
+    """
+
+    name: str
+    table: str
+    of: ContinualOf
+    where: str | None
+    by: str
+    per: str
+    start: str
+    releases: int
+    rows_per_unit: int
+    epsilon: Fraction
+    delta: Fraction
+
+
 ALERTS_DEFAULT = (Fraction(4, 5),)
 
 
@@ -280,6 +304,7 @@ class Policy:
     origin: Origin | None = None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     exact_together: Budget | None = None
+    continual: Mapping[str, Continual] = field(default_factory=dict)
     alerts_at: tuple[Fraction, ...] = ALERTS_DEFAULT
 
     @property

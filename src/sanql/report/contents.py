@@ -51,6 +51,20 @@ class ProtectedTable:
 
 
 @dataclass(frozen=True)
+class ContinualCount:
+    """A count that is released period by period: of what, and how often so far."""
+
+    name: str
+    table: str
+    by: str
+    unit: str
+    rows_per_unit: int
+    epsilon: float
+    released: int
+    releases: int
+
+
+@dataclass(frozen=True)
 class ChangeOnRecord:
     """An event that is no question: limits, a version of the data, the owner's word on the account."""
 
@@ -72,6 +86,8 @@ class Report:
     accounts: tuple[AccountStanding, ...]
     questions: tuple[Mapping[str, Any], ...]
     exact: tuple[Mapping[str, Any], ...]
+    continual: tuple[ContinualCount, ...]
+    alerts: tuple[str, ...]
     changes: tuple[ChangeOnRecord, ...]
     looks: tuple[Look, ...]
     chosen_looking: tuple[str, ...]

@@ -16,15 +16,16 @@ from sanql.certificate import cases_also_protected
 from sanql.exact import terms_of
 from sanql.examine import chosen_looking, looks_of
 from sanql.numbers import number_upper
-from sanql.policy import Budget, ColumnUnit, Policy, Table, ViaUnit
+from sanql.policy import Budget, ColumnUnit, Continual, Policy, Table, ViaUnit
 from sanql.report.contents import (
     AccountStanding,
     ChangeOnRecord,
+    ContinualCount,
     LearnedAtMost,
     ProtectedTable,
     Report,
 )
-from sanql.results import Balance
+from sanql.results import Balance, alerts_of
 from sanql.san import San
 from sanql.theory.closed_forms import GuaranteedPair
 from sanql.theory.meaning import best_test_of, posterior_band_of
@@ -46,6 +47,7 @@ def gather(policy: Policy) -> Report:
     ]
     with San(policy, next(iter(policy.analysts), "officer")) as san:
         balances = san.budget()
+        continual = tuple(_continual(san, each) for each in policy.continual.values())
     return Report(
         dataset=policy.name,
         made=datetime.now(UTC).replace(microsecond=0),
@@ -59,6 +61,8 @@ def gather(policy: Policy) -> Report:
         accounts=tuple(_standing(policy, balance, questions) for balance in balances),
         questions=tuple(questions),
         exact=tuple(_exact_releases(policy, verified.to_dict()["exact"])),
+        continual=continual,
+        alerts=tuple(alerts_of(balances, policy.alerts_at)),
         changes=tuple(_changes(records)),
         looks=looks_of(policy).times,
         chosen_looking=chosen_looking(policy),
@@ -74,6 +78,21 @@ def _newest_audit(policy: Policy) -> Mapping[str, Any] | None:
         return {name: found[name] for name in ("made", "version", "people", "alpha", "refuted")}
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _continual(san: San, declared: Continual) -> ContinualCount:
+    table = san.policy.tables[declared.table]
+    counts = san.continual(declared.name)
+    return ContinualCount(
+        declared.name,
+        declared.table,
+        declared.by,
+        _protected(table).removeprefix("all rows of "),
+        declared.rows_per_unit,
+        number_upper(declared.epsilon),
+        len(counts.periods),
+        declared.releases,
+    )
 
 
 def _protected(table: Table) -> str:
@@ -175,16 +194,24 @@ def _what(kind: str, body: Mapping[str, Any]) -> str:
             return f"the account was opened, in format {body.get('format')}"
         case "limits":
             accounts = ", ".join(
-                f"{each['kind']} {each['name']} {_number(each['epsilon'])}"
+                f"{each['kind']} {each['name']} {_number(each['epsilon'])}{_paced(each)}"
                 for each in body.get("accounts", [])
             )
             return f"budgets in force, epsilon: {accounts}{because}"
+        case "tranche":
+            return f"a tranche of the budget was opened for {body.get('period')}, by {body.get('author')}"
         case "version":
             return f"version {body.get('version')} of the data{because}"
         case "claim":
             return "the account claimed the data"
         case _:
             return kind.replace("_", " ") + because
+
+
+def _paced(account: Mapping[str, Any]) -> str:
+    if "tranche" not in account:
+        return ""
+    return f", opened by {_number(account['tranche']['epsilon'])} a {account['tranche']['per']}"
 
 
 def _number(written: str) -> str:

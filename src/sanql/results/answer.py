@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sanql.computed_once import computed_once
 from sanql.results.balance import (
     Balance,
+    after_everything,
     balances_from_dicts,
     remaining_in_words,
     remaining_to_dict,
@@ -89,6 +90,12 @@ class Answer:
     def intervals(self) -> dict[str, list[Interval]]:
         """The intervals as pairs of plain numbers, made when first looked at."""
         return self.content.intervals
+
+    def meaning_at(self, prior: float) -> list[str]:
+        """Return what somebody of this belief may come to believe: from this answer, then from all."""
+        told = [self.certificate.meaning_at(prior)]
+        told += [after_everything(balance, prior) for balance in self.remaining]
+        return [visible(line) for line in told]
 
     @property
     def columns(self) -> list[str]:

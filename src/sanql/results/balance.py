@@ -17,7 +17,7 @@ from sanql.numbers import (
     show_lower,
     show_upper,
 )
-from sanql.theory.meaning import posterior_band
+from sanql.theory.meaning import percent_down, percent_up, posterior_band
 from sanql.visible import visible
 
 AccountKind = Literal["dataset", "analyst", "coalition"]
@@ -55,6 +55,15 @@ def believed_after(spent: Budget, prior: float) -> tuple[float, float, float]:
     if epsilon > _TELLS_ALL or delta >= 1:
         return 0.0, 1.0, failure
     return *posterior_band(prior, epsilon, delta, failure=failure), failure
+
+
+def after_everything(balance: Balance, prior: float, and_what: str = "") -> str:
+    """Return in words what somebody of this belief may hold after all that an account was told."""
+    low, high, failure = believed_after(balance.spent_upper, prior)
+    return (
+        f"After everything that {balance.named} has been told{and_what}: {percent_down(low)} to"
+        f" {percent_up(high)}" + (f", except with probability {failure:g}." if failure else ".")
+    )
 
 
 @dataclass(frozen=True)

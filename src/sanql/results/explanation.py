@@ -11,8 +11,8 @@ from typing import Any
 from sanql.numbers import number_upper, parse_rational, rational_text, show_upper
 from sanql.results.balance import (
     Balance,
+    after_everything,
     balances_from_dicts,
-    believed_after,
     remaining_in_words,
     remaining_to_dict,
 )
@@ -26,7 +26,6 @@ from sanql.results.price import (
     price_to_dict,
 )
 from sanql.results.statement import ReceivedStatement, ShownStatement, statement_to_dict
-from sanql.theory.meaning import percent_down, percent_up
 from sanql.visible import visible
 
 Hidden = tuple[tuple[int, float], ...]  # how likely groups of so many units are to appear
@@ -171,12 +170,7 @@ class Explanation:
         """
         told = [self.certificate.meaning_at(prior)]
         for balance in self.remaining if self.after is None else self.after:
-            low, high, failure = believed_after(balance.spent_upper, prior)
-            told.append(
-                f"After everything that {balance.kind} {balance.account} has been told, this answer "
-                f"included: {percent_down(low)} to {percent_up(high)}"
-                + (f", except with probability {failure:g}." if failure else ".")
-            )
+            told.append(after_everything(balance, prior, ", this answer included"))
         return [visible(line) for line in told]
 
     def _repr_html_(self) -> str:

@@ -123,6 +123,7 @@ RULES = (
         "the ledger counts in exact numbers, and every answer has a price",
         ("epsilon_needed", "epsilon_invalid", "epsilon_and_accuracy", "epsilon_below_bounds",
          "epsilon_below_least",
+         "continual_unknown", "period_unknown", "continual_price",
          "delta_invalid", "delta_needed", "confidence_invalid", "accuracy_invalid", "accuracy_impossible",
          "accuracy_needs_rows", "accuracy_needs_bounds", "accuracy_not_applicable", "analyst_needed",
          "analyst_unknown", "closed", "extra_missing", "no_picture", "picture_form"),

@@ -17,9 +17,8 @@ from fractions import Fraction
 from sanql.account.accountants.paced import PacedAccountant
 from sanql.account.accountants.protocol import Accountant
 from sanql.account.ledger.budget_limits import Account, Identity
-from sanql.account.ledger.periods import first_day
 from sanql.numbers import parse_rational, round_down_to_digits
-from sanql.policy import PacedBudget
+from sanql.policy import PacedBudget, first_day
 
 _DIGITS = 12
 

@@ -7,10 +7,9 @@ from datetime import UTC
 
 from sanql.account.ledger.journal import Journal
 from sanql.account.ledger.moments import Clock, record_time
-from sanql.account.ledger.periods import first_day, period_after, period_of
 from sanql.account.ledger.raising import author_named
 from sanql.errors import LedgerError
-from sanql.policy import PacedBudget
+from sanql.policy import PacedBudget, first_day, period_after, period_of
 
 
 @dataclass(frozen=True)
