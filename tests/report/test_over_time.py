@@ -65,6 +65,8 @@ def test_it_says_what_was_opened_released_and_is_to_be_looked_at(asked: Path) ->
         "75 % of its newest tranche is spent",
         "Counts released period by period",
         "3 of 20",
+        "the owner opens 1 for each month, 1 so far",
+        "the dataset itself",
         "epsilon 1 open, 1 a month",
         "everything about a person in all versions",
     ):

@@ -88,11 +88,12 @@ def open_(context: click.Context, period: str | None, policy: Path | None, form:
     Each period has one. Of a budget with `per` nothing can be spent before its first is open.
     """
     with reported(form):
-        from sanql.account import Ledger, account_terms
+        from sanql.account import account_terms
         from sanql.policy import load
+        from sanql.sources import open_claimed
 
         loaded = load(policy or context.obj)
-        with Ledger.open(loaded, account_terms(loaded)) as ledger:
+        with open_claimed(loaded, account_terms(loaded)) as ledger:
             opened = ledger.tranches.open(period)
         if form == "json":
             say_json({"dataset": loaded.name, "opened": [vars(each) for each in opened]})

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sanql.cli.asked_tables import asked_in_words, became
 from sanql.cli.exact_tables import cells_in_words, verified_lines
-from sanql.numbers import show_lower, show_upper
+from sanql.numbers import number_lower, show_lower, show_upper
 from sanql.results import PacedBudget
 from sanql.visible import visible
 
@@ -115,8 +115,8 @@ def balances_to_dicts(
 def _tranches(balance: Balance) -> dict[str, Any]:
     match balance.budget:
         case PacedBudget(tranche=tranche, per=per):
-            opened = {"epsilon": show_lower(balance.open or Fraction(0))}
-            return {"open": opened, "tranche": {"epsilon": show_lower(tranche), "per": per}}
+            opened = {"epsilon": number_lower(balance.open or Fraction(0))}
+            return {"open": opened, "tranche": {"epsilon": number_lower(tranche), "per": per}}
         case _:
             return {}
 

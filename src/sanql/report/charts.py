@@ -8,17 +8,24 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sanql.account import DATASET
 from sanql.pictures import BLUE, ORANGE, Scale, axis, element, line, picture
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 720, 300, 56, 40, 46, 130
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 720, 300, 56, 40, 46, 150
 _ROOM_SECONDS, _LINE = 3600.0, 15.0
 _COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+
+
+def who_asked(name: str) -> str:
+    """Return who asked, in words: what is asked in the dataset's own name, nobody did."""
+    return "the dataset itself" if name == DATASET else name
 
 
 def spending_chart(questions: Iterable[Mapping[str, Any]], budget: float) -> Markup:
     """Return how prices have added up over time, for each who asked and for all together."""
     paid = [
-        (each["analyst"], _moment(each["time"]), each["price"]["epsilon"]) for each in questions
+        (who_asked(each["analyst"]), _moment(each["time"]), each["price"]["epsilon"])
+        for each in questions
     ]
     moments = [moment for _, moment, _ in paid] or [0.0]
     room = max(0.03 * (max(moments) - min(moments)), _ROOM_SECONDS)

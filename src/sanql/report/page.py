@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sanql.numbers import show_lower, show_upper
 from sanql.pictures import belief_chart
-from sanql.report.charts import spending_chart
+from sanql.report.charts import spending_chart, who_asked
 from sanql.report.contents import Report
 from sanql.theory.closed_forms import GuaranteedPair
 from sanql.theory.meaning import meaning_of
@@ -38,7 +38,7 @@ def _pages() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {"percent": _percent, "upper": _upper, "lower": _lower}
+    pages.filters |= {"percent": _percent, "upper": _upper, "lower": _lower, "who": who_asked}
     return pages
 
 
