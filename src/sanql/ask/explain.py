@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from sanql.account import Charge
+from sanql.account import Balance, Charge
 from sanql.answer import check_plain
 from sanql.ask.answer_exactly import explain_exactly
 from sanql.ask.before_bounds import WIDTHS, before_bounds
@@ -21,6 +22,7 @@ from sanql.ask.request import Request
 from sanql.ask.session import Session
 from sanql.ask.teaching import teaching
 from sanql.ask.within_batches import within_batch
+from sanql.certificate import told_to_attacker
 from sanql.compile import compile_plan, compile_public_query
 from sanql.errors import BudgetExceeded
 from sanql.plan import Plan
@@ -80,7 +82,8 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
     if not cached:
         check_not_empty(session, request, plan)
         check_least_price(session.policy, whole, question.epsilon_of_found_bounds)
-    return explanation_of(
+    after = session.ledger.balances_after(analyst, whole)
+    explained = explanation_of(
         plan,
         tuple(compile_plan(level, session.description, secret=0) for level in plan.levels),
         request.options.confidence,
@@ -89,12 +92,29 @@ def _explain(session: Session, request: Request, question: BoundedQuestion) -> E
         fits=cached or _fits(session, analyst, whole),
         display=request.display,
         question=question,
-        after=session.ledger.balances_after(analyst, whole),
+        after=after,
         raised=is_at_least_price(session.policy, request, plan),
         profiles=session.profiles.now(),
         rows_guessed=request.options.rows_guessed,
         chosen=session.chosen_looking,
     )
+    return replace(explained, attackers=_told_to_attackers(session, analyst, whole, after))
+
+
+def _told_to_attackers(
+    session: Session, analyst: str, charge: Charge, after: tuple[Balance, ...] | None
+) -> tuple[str, ...]:
+    """Return what the attackers are told whom the policy states budgets as."""
+    policy = session.policy
+    found = []
+    for balance in session.balances(analyst) if after is None else after:
+        place = balance.kind if balance.kind == "dataset" else f"{balance.kind} {balance.account}"
+        if place in policy.attackers:
+            told = told_to_attacker(
+                policy.attackers[place], charge, balance.spent_upper, policy.neighbours
+            )
+            found.append(f"{balance.named}: {told}")
+    return tuple(found)
 
 
 def _fits(session: Session, analyst: str, charge: Charge) -> bool:

@@ -5,6 +5,7 @@ from sanql.certificate.limits_in_words import is_of_noise_alone
 from sanql.certificate.meaning_of_charge import meaning
 from sanql.certificate.protected_also import cases_also_protected
 from sanql.certificate.together import certify_together
+from sanql.certificate.told_to_attackers import told_to_attacker
 
 __all__ = [
     "cases_also_protected",
@@ -13,4 +14,5 @@ __all__ = [
     "certify_together",
     "is_of_noise_alone",
     "meaning",
+    "told_to_attacker",
 ]

@@ -86,6 +86,26 @@ def _of_case(charge: Charge | None, what: str) -> dict[str, object]:
     }
 
 
+def belief_after(charge: Charge | None, prior: float) -> str:
+    """Return the most that a belief may become, in words; None is a charge that promises nothing."""
+    from sanql.theory.meaning import percent_up, posterior_band_at
+
+    if charge is None:
+        return "100%"
+    _, _, failure, _, loss = _told(charge)
+    high = posterior_band_at(math.inf if loss is None else loss, prior)[1]
+    return f"{percent_up(high)}" + (f" (except with probability {failure:g})" if failure else "")
+
+
+def hits_of(charge: Charge | None, false_alarms: float) -> str:
+    """Return how often a test with these false alarms hits at most, in words."""
+    from sanql.theory.meaning import percent_up
+
+    pairs = _pairs(charge) if charge is not None and charge.epsilon <= TELLING else []
+    missed = max((pair.tradeoff(false_alarms) for pair in pairs), default=0.0)
+    return percent_up(math.nextafter(1 - missed, math.inf) if missed else 1.0)
+
+
 @lru_cache(maxsize=1_000)  # many questions have the same price
 def _told(charge: Charge) -> tuple[float, float, float, float, float | None]:
     """Return least and greatest belief, how likely they fail, how often the best test misses, and how

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from sanql.policy.keys import KEYS
-from sanql.policy.model import Neighbours
-from sanql.policy.section import Section
+from sanql.policy.model import Neighbours, StatedAttacker
+from sanql.policy.section import Mistake, Section
 from sanql.policy.values import integer_between, parse_number
 from sanql.theory.choose import GROUP_MAX, Attacker
 from sanql.theory.errors import TheoryError
@@ -59,3 +60,34 @@ def read_attacker(
         budget.fault("attacker", "no epsilon of six places keeps the attacker to that", _REMEDY)
         return None
     return epsilon
+
+
+def stated_attackers(root: Section) -> dict[str, StatedAttacker]:
+    """Return the attackers of budgets, by "dataset", "analyst NAME" and "coalition NAME".
+
+    What cannot be read has left a fault where budgets were read.
+    """
+    places = {"dataset": root.content.get("dataset")}
+    for kind in ("analyst", "coalition"):
+        named = root.content.get(kind)
+        if isinstance(named, Mapping):
+            places |= {f"{kind} {name}": declared for name, declared in named.items()}
+    found = {name: _stated(declared) for name, declared in places.items()}
+    return {name: attacker for name, attacker in found.items() if attacker is not None}
+
+
+def _stated(declared: object) -> StatedAttacker | None:
+    for key in ("budget", "attacker"):
+        declared = declared.get(key) if isinstance(declared, Mapping) else None
+    if not isinstance(declared, Mapping):
+        return None
+    try:
+        numbers = {
+            key: parse_number(declared[key])
+            for key in ("prior", "posterior_at_most", "false_alarms", "hits_at_most")
+            if key in declared
+        }
+        group = integer_between(1, GROUP_MAX)(declared.get("group_of", 1))
+    except Mistake:
+        return None
+    return StatedAttacker(**numbers, group_of=group)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sanql.errors import Fault, PolicyError
 from sanql.kernel import ROWS_READ_AT_ONCE
+from sanql.policy.attackers import stated_attackers
 from sanql.policy.auto_bounds import read_auto_bounds
 from sanql.policy.budgets import parse_epsilon, read_analysts, read_coalitions, require_budget
 from sanql.policy.continual import read_continual
@@ -203,6 +204,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         exact_together=exact_together,
         continual=read_continual(root, tables, budget),
         alerts_at=read_alerts(dataset),
+        attackers=stated_attackers(root),
     )
 
 

@@ -195,6 +195,17 @@ class Table:
 
 
 @dataclass(frozen=True)
+class StatedAttacker:
+    """What a budget may tell an attacker, as its owner states it: a belief or a test, of a group."""
+
+    prior: Fraction | None = None
+    posterior_at_most: Fraction | None = None
+    false_alarms: Fraction | None = None
+    hits_at_most: Fraction | None = None
+    group_of: int = 1
+
+
+@dataclass(frozen=True)
 class Analyst:
     """Somebody who asks; without a budget of their own, the dataset's is the only limit.
 
@@ -306,6 +317,7 @@ class Policy:
     exact_together: Budget | None = None
     continual: Mapping[str, Continual] = field(default_factory=dict)
     alerts_at: tuple[Fraction, ...] = ALERTS_DEFAULT
+    attackers: Mapping[str, StatedAttacker] = field(default_factory=dict)
 
     @property
     def ledger_place(self) -> LedgerPlace:

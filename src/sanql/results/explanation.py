@@ -89,6 +89,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
     levels: tuple[LevelExplained, ...] = ()
     after: tuple[Balance, ...] | None = None
+    attackers: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, from which it can be rebuilt."""
@@ -113,6 +114,7 @@ class Explanation:
             "price": price_exactly(self.charge),
             "balances": [balance.to_dict() for balance in self.remaining],
             "after": None if self.after is None else [b.to_dict() for b in self.after],
+            "attackers": list(self.attackers),
             **statement_to_dict(self.statement),
         }
 
@@ -132,6 +134,7 @@ class Explanation:
             notes=tuple(shape["notes"]),
             levels=tuple(map(LevelExplained.from_dict, shape["levels"])),
             after=None if shape["after"] is None else balances_from_dicts(shape["after"]),
+            attackers=tuple(shape.get("attackers", ())),
         )
 
     def __repr__(self) -> str:
@@ -161,6 +164,7 @@ class Explanation:
         ]
         lines += [f"  {note}" for note in self.notes]
         lines += [str(self.certificate.meaning["words"]), *self.certificate.also_protected()]
+        lines += self.attackers
         return visible("\n".join(lines), lines=True)
 
     def meaning_at(self, prior: float) -> list[str]:
