@@ -41,6 +41,7 @@ street = {{ type = "text" }}
 privacy_unit = "row"
 """
 )
+LIMITS = "rows_per_unit_max = 4\ngroups_per_unit_max = 2"
 PRICE = {"epsilon": "6", "columns": ["city", "street"]}
 COUNT = "SELECT COUNT(*) FROM visits"
 UNKNOWN = "which share of the rows they keep is not known"
@@ -70,9 +71,15 @@ def opened(data: Path, tmp_path: Path) -> Iterator[Callable[..., San]]:
     sans: list[San] = []
     shutil.copy(data, tmp_path)
 
-    def make(analyst: str = "ana", budget: int = 10, neighbours: str = "add-remove") -> San:
+    def make(
+        analyst: str = "ana",
+        budget: int = 10,
+        neighbours: str = "add-remove",
+        limits: str = LIMITS,
+    ) -> San:
         path = tmp_path / "policy.toml"
-        path.write_text(POLICY.format(budget=budget, neighbours=neighbours), encoding="utf-8")
+        text = POLICY.format(budget=budget, neighbours=neighbours)
+        path.write_text(text.replace(LIMITS, limits), encoding="utf-8")
         sans.append(San(load(path), analyst, sampler=SilentSampler()))
         return sans[-1]
 
@@ -228,6 +235,39 @@ def test_widths_of_averages_are_over_as_many_rows_as_the_profile_tells(
     assert san.explain(some, epsilon=1).expected[0].note == before[2].note
     inner = san.explain_batch([whole, parts], epsilon=1).questions[0].expected[0]
     assert "as by the profile" in inner.note
+
+
+def test_a_list_is_refused_by_what_units_weigh_where_their_groups_are_known(
+    opened: Callable[..., San],
+) -> None:
+    """A unit in four streets has a weight of a half in each: all of a key are fewer than all units."""
+    san = opened(limits="rows_per_unit_max = 8")
+    refused: list[set[int]] = []
+    for columns in ((), ("street",)):
+        (*_, profile) = san.profile("visits", epsilon=4, columns=columns)
+        for where in ("", " WHERE city = 'a'") if columns else ("",):
+            found = set()
+            for step in range(40):
+                try:
+                    san.explain(
+                        f"SELECT street, COUNT(*) FROM visits{where} GROUP BY street",
+                        epsilon=round(0.01 * 1.06**step, 5),
+                        delta=1e-9,
+                    )
+                except Refused as caught:
+                    assert caught.code == "list_empty"
+                    found.add(step)
+                    weighed = "of these weigh (profile of visits)" in caught.message
+                    assert weighed == (bool(columns) and not where), caught.message
+            refused.append(found)
+    by_units, by_weights, under_a_condition = refused
+    assert by_units < by_weights and under_a_condition <= by_weights
+    upper = profile.weights_upper("street", 8)
+    assert upper is not None and 600 + 300 / 2**0.5 + 100 / 8**0.5 <= upper < 950
+    assert profile.weights_upper("city", 8) is None
+    # what many weigh is no more than so many, and each no more than one
+    exact = profile.weights_upper("street", 1)
+    assert exact is not None and exact >= 1000
 
 
 def test_a_guess_refuses_a_list_for_nothing_and_explain_says_what_a_key_needs(

@@ -1,9 +1,11 @@
 """Lists of keys that a profile, or a guess, says will be empty are refused before anything is charged.
 
 A key appears where its noisy count of units, or the noisy sum of their weights, reaches a threshold; no
-key has more units than the table, and no unit weighs more than one. The refusal rests on the question,
-the policy, what its asker guesses and a profile that was charged for itself, so it tells nothing more;
-who asks for the list all the same has it. A profile of an earlier version of the data decides nothing.
+key has more units than the table, and no unit weighs more than one; where the profile tells in how many
+groups of the key units are, none weighs more than one over the root of these. The refusal rests on the
+question, the policy, what its asker guesses and a profile that was charged for itself, so it tells
+nothing more; who asks for the list all the same has it. A profile of an earlier version of the data
+decides nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from sanql.errors import Refused
 from sanql.measurements import Measured
 from sanql.mechanisms import appearance_probability
 from sanql.plan import Level, Plan
-from sanql.question import Scan
+from sanql.question import ColumnRef, Scan
 
 GROUPS_EACH = 16
 """Of how many keys a unit is said to be as an example, beside one: a square, as weights are roots."""
@@ -31,17 +33,17 @@ def check_not_empty(session: Session, request: Request, plan: Plan) -> None:
     """Refuse a question whose every list of keys is expected to be empty, unless it is insisted on."""
     if request.options.even_if_empty or not plan.outline.selects_keys:
         return
-    upper = [_units_upper(session, request, level) for level in plan.levels]
+    upper = [_least_upper(session, request, level) for level in plan.levels]
     if any(units is None for units in upper):
         return
     sure = [
         (level, units) for level, units in zip(plan.levels, upper, strict=True) if units is not None
     ]
     if all(_chance(level, units) < CHANCE_LEAST for level, (units, _) in sure):
-        level, (units, known_by) = sure[0]
+        level, (_, known_by) = sure[0]
         raise Refused(
             "list_empty",
-            f"no key is expected to appear: {_needs(level)}, and one has at most {units:,} ({known_by})",
+            f"no key is expected to appear: {_needs(level)}, and one has at most {known_by}",
             "let a unit count in fewer groups (max_groups_contributed), ask with a larger epsilon or "
             "coarser keys; or insist with even_if_empty, and pay for what may be no row",
         )
@@ -57,6 +59,31 @@ def _needs(level: Level) -> str:
         return said
     more = math.ceil(needed * math.isqrt(GROUPS_EACH))
     return f"{said} that have no other key, or {more:,} that have {GROUPS_EACH} keys each"
+
+
+def _least_upper(session: Session, request: Request, level: Level) -> tuple[int, str] | None:
+    """Return how many units a key has at most, or what all of them weigh, and in words who says so."""
+    units = _units_upper(session, request, level)
+    weights = _weights_upper(session, level)
+    if weights is not None and (units is None or weights < units[0]):
+        return weights, f"what {weights:,} of these weigh (profile of {level.outline.table.name})"
+    return None if units is None else (units[0], f"{units[0]:,} ({units[1]})")
+
+
+def _weights_upper(session: Session, level: Level) -> int | None:
+    """Return what all units weigh at most in a key; None where no profile tells, or not all rows count.
+
+    A unit in fewer groups weighs more in each of them, so under a condition on rows nothing is known.
+    """
+    selection, query = level.selection, level.query
+    if selection is None or selection.groups_max is None or query.where is not None:
+        return None
+    if not isinstance(query.source, Scan) or len(query.keys) != 1:
+        return None
+    (key,), profile = query.keys, session.profiles.of_newest(query.source.table)
+    if profile is None or not isinstance(key, ColumnRef) or not key.stored:
+        return None
+    return profile.weights_upper(key.name, selection.groups_max, UNSURE)
 
 
 def _units_upper(session: Session, request: Request, level: Level) -> tuple[int, str] | None:

@@ -128,6 +128,17 @@ class SizeCounts:
         (reach,) = deviations_upper([self.noise] * len(counts), ones, float(missed))
         return max(0, math.floor(sum(counts) + float(reach)))
 
+    def weights_upper(self, most: int, missed: Fraction) -> int:
+        """Return a number that the units' 1/√size add up to no more than, but with this probability.
+
+        A size beyond `most` is taken for that many, and a unit for the smallest of its bin.
+        """
+        after = (-1, *self.edges)
+        sizes = [min(most, low + 1) for low, _ in zip(after, self.counts, strict=False)]
+        weights = np.array([1 / math.sqrt(size) if size else 0.0 for size in sizes])
+        (reach,) = deviations_upper([self.noise] * len(sizes), weights[None, :], float(missed))
+        return max(0, math.ceil(float(weights @ np.array(self.counts)) + float(reach)))
+
 
 @dataclass(frozen=True)
 class UnitSpread(SizeCounts):

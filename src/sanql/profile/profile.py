@@ -71,6 +71,11 @@ class Profile:
         """Return a number that there are no more units than, but with probability `missed`."""
         return None if self.rows is None else self.rows.units_upper(missed)
 
+    def weights_upper(self, column: str, most: int, missed: Fraction = MISSED) -> int | None:
+        """Return a number that units' 1/√groups of a column add up to no more than, but for `missed`."""
+        spread = self.groups.get(column)
+        return None if spread is None else spread.weights_upper(most, missed)
+
     @computed_once
     def known_units(self) -> KnownUnits | None:
         """What norms and limits are chosen by; None where rows of units are not known.
