@@ -146,8 +146,7 @@ def certificates_against_truth(
     The truth is that of every database of the class, enumerated; Chernoff's bound is what is shown in
     the sources' proof, sharpened pair by pair.
     """
-    from sanql.mechanisms.noiseless.map_enumeration import enumerated_delta, feasible
-    from sanql.mechanisms.noiseless.map_estimators import chernoff_delta
+    from sanql.mechanisms.noiseless import chernoff_delta, enumerated_delta, feasible
 
     axes = figure.add_subplot()
     counts = sorted({max(adversary.known, adversary.others * k // 8, 1) for k in range(1, 9)})
