@@ -85,6 +85,7 @@ RUNS = {
     "certify verdict --law --function": f"{LAWS} --function mode --records 30 --epsilon 0",
     "certify stable --instability --least-output": "--instability 0.001 --least-output 0.1",
     "certify map": f"{LAWS} --records 30 --epsilon 0",
+    "certify map --plot": f"{LAWS} --records 30 --epsilon 0 --plot {{folder}}/map.png",
     "certify map --law --with-noise": f"{LAWS} --records 30 --with-noise 0.5 --epsilon 0",
 }
 

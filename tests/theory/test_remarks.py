@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from fractions import Fraction
 from itertools import product
 
 import pytest
+from click.testing import CliRunner
 
+from sanql.cli.theory import theory
 from sanql.theory.attackers import low_bits
 from sanql.theory.channels import Channel, exact_statistic, from_function, randomised_response
 from sanql.theory.crowd import crowd_blending, sampled_histogram, smallest_cells
@@ -18,6 +21,7 @@ from sanql.theory.definitions.semantic import game_posterior
 from sanql.theory.distributions import Distribution
 from sanql.theory.divergences import indistinguishability_delta
 from sanql.theory.errors import TheoryError
+from sanql.theory.examples import EXAMPLES
 from sanql.theory.harm import allowed_harm, denial, hardest_denial, harm_of
 from sanql.theory.inverse_transform import laplace_from_uniform
 from sanql.theory.leakage import leakage, min_entropy, shannon_entropy
@@ -360,3 +364,21 @@ def test_the_procedure_of_the_lecture_has_the_laplace_law_in_real_numbers() -> N
             noise = laplace_from_uniform(uniform, scale).noise
             below = math.exp(noise / scale) / 2 if noise < 0 else 1 - math.exp(-noise / scale) / 2
             assert below == pytest.approx(uniform, rel=1e-12)
+
+
+def test_each_example_of_the_command_is_what_the_sources_say_of_it() -> None:
+    half = Fraction(1, 2)
+    told = {}
+    for name in EXAMPLES:
+        asked = ["example", name, "--people", "3", "--chance", "1/2", "--width", "3"]
+        done = CliRunner().invoke(theory, [*asked, "--format", "json"])
+        told[name] = next(iter(json.loads(done.output).values()))
+    near = "statistical difference of neighbours"
+    apart = "of any two databases (Vadhan, case 1: at most 3 times that)"
+    for numbers in told.values():
+        assert Fraction(numbers[apart]) <= 3 * Fraction(numbers[near])
+    assert Fraction(told["first-row"][near]) == Fraction(told["first-row"][apart]) == half
+    assert Fraction(told["random-row"][near]) == Fraction(told["named-row"][near]) == half / 3
+    assert Fraction(told["uniform-noise"][near]) == Fraction(1, 7)
+    assert [n for n in told if told[n]["perfect privacy"] == "holds"] == ["constant"]
+    assert [n for n in told if told[n]["epsilon at delta 0"] != "infinite"] == ["constant"]

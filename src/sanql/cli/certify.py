@@ -107,11 +107,12 @@ def histogram(plot: Path | None, form: str, **options: Any) -> None:
 )
 @click.option("--weight", "weights", multiple=True, help="The weight of each law, in order.")
 @click.option("--with-noise", help="Compare with differential privacy at this epsilon.")
-@options_of(*RECORDS, *LEVELS, FORMAT)
+@options_of(*RECORDS, *LEVELS, PLOT, FORMAT)
 def map_(
     laws: tuple[str, ...],
     weights: tuple[str, ...],
     with_noise: str | None,
+    plot: Path | None,
     form: str,
     **options: Any,
 ) -> None:
@@ -126,8 +127,14 @@ def map_(
             options["known"],
         )
         if with_noise is not None:
+            if plot is not None:
+                raise Refused(
+                    "certificate_plot",
+                    "a comparison with noise has no picture",
+                    "leave out --plot, or --with-noise",
+                )
             return compare_with_noise(adversary, _number(with_noise, "--with-noise"), form)
-        return _answer(adversary, "DDP", None, form, options)
+        return _answer(adversary, "DDP", plot, form, options)
 
 
 @certify.command()

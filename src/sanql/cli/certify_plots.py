@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BinomialPrior,
         CountAdversary,
         HistogramAdversary,
+        MapAdversary,
         NoiselessCertificate,
         PoissonPrior,
         SamplingPrior,
@@ -33,7 +34,7 @@ LINES = ("-", "--", "-.", ":")
 
 def draw(path: Path, adversary: Any, certificate: NoiselessCertificate) -> None:
     """Write the picture of the class that was certified, with the certificate as a point."""
-    from sanql.mechanisms.noiseless import CountAdversary, HistogramAdversary
+    from sanql.mechanisms.noiseless import CountAdversary, HistogramAdversary, MapAdversary
 
     if path.suffix not in (".png", ".svg"):
         raise Refused(
@@ -55,6 +56,8 @@ def draw(path: Path, adversary: Any, certificate: NoiselessCertificate) -> None:
         match adversary:
             case CountAdversary():
                 bound_against_members(figure, adversary, certificate)
+            case MapAdversary():
+                certificates_against_truth(figure, adversary, certificate)
             case HistogramAdversary():
                 threshold_against_fraction(figure, adversary, certificate)
             case _:
@@ -131,6 +134,41 @@ def bound_against_members(
         title=f"Exact count: {adversary.unknown:,} unknown records, "
         f"beta = {float(adversary.chance):g}",
         ylim=(bound[-1] / 100, 1),
+    )
+    axes.legend()
+
+
+def certificates_against_truth(
+    figure: Figure, adversary: MapAdversary, certificate: NoiselessCertificate
+) -> None:
+    """Draw what is certified of a MAP estimate against records, beside the truth where it is counted.
+
+    The truth is that of every database of the class, enumerated; Chernoff's bound is what is shown in
+    the sources' proof, sharpened pair by pair.
+    """
+    from sanql.mechanisms.noiseless import chernoff_delta, enumerated_delta, feasible
+
+    axes = figure.add_subplot()
+    counts = sorted({max(adversary.known, adversary.others * k // 8, 1) for k in range(1, 9)})
+    classes = [adversary.with_others(count) for count in counts]
+    level = Fraction(certificate.epsilon)
+    truth = [(c.others, enumerated_delta(c, level)) for c in classes if feasible(c)]
+    lines: tuple[tuple[str, list[tuple[int, float]]], ...] = (
+        ("certified", [(c.others, c.bound(level).delta_upper) for c in classes]),
+        ("truth, every database counted", truth),
+        ("Chernoff, pair by pair", [(c.others, chernoff_delta(c)) for c in classes]),
+    )
+    for (name, points), colour, line, width in zip(lines, COLOURS, LINES, (6, 2, 2), strict=False):
+        if points:
+            axes.plot(*zip(*points, strict=True), line, color=colour, linewidth=width, label=name)
+    _mark(axes, adversary.others, certificate.delta_upper)
+    least = min(delta for _, points in lines for _, delta in points)
+    axes.set(
+        yscale="log",
+        xlabel="other records",
+        ylabel=f"delta at epsilon = {float(level):g}",
+        title=f"MAP estimate of {len(adversary.laws)} laws, {adversary.known} records known",
+        ylim=(max(least, LEAST_DRAWN**3) / 3, 1),
     )
     axes.legend()
 

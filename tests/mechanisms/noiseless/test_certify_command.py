@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
+from sanql.cli.certify_plots import certificates_against_truth
 from sanql.cli.main import main
+from sanql.mechanisms.noiseless import MapAdversary, delta_at
 from support.volume import few_of
 
 pytestmark = pytest.mark.slow
@@ -139,6 +143,23 @@ def test_each_picture_is_written(arguments: str, tmp_path: Path) -> None:
     drawn = path.read_text(encoding="utf-8")
     assert f"delta = {float(str(told['delta'])):.3g}" in drawn
     assert "this certificate" in drawn
+
+
+def test_the_picture_of_a_map_estimate_has_certificates_against_the_truth(tmp_path: Path) -> None:
+    path = tmp_path / "picture.svg"
+    arguments = "map --law 0.6,0.4 --law 0.4,0.6 --records 40 --known 3 --epsilon 0.1"
+    assert run(f"{arguments} --plot {path}")[0] == 0
+    drawn = path.read_text(encoding="utf-8")
+    assert "truth, every database counted" in drawn and "this certificate" in drawn
+    laws = ((Fraction(3, 5), Fraction(2, 5)), (Fraction(2, 5), Fraction(3, 5)))
+    adversary = MapAdversary(40, laws, (), 3)
+    figure = Figure()
+    certificates_against_truth(figure, adversary, delta_at(adversary, Fraction(1, 10)))
+    certified, truth, chernoff = (line.get_xydata().tolist() for line in figure.axes[0].lines[:3])
+    assert [x for x, _ in certified] == [x for x, _ in truth] == [5, 10, 15, 20, 25, 30, 35, 40]
+    for (_, bound), (_, exact), (_, rough) in zip(certified, truth, chernoff, strict=True):
+        assert exact <= bound * (1 + 1e-12) and bound <= min(rough, exact * 1.1)
+    assert run(f"{arguments} --with-noise 0.5 --plot {path}")[0] != 0
 
 
 def test_a_stable_function_is_certified_in_either_form() -> None:

@@ -39,7 +39,8 @@ from sanql.mechanisms.noiseless.histograms import (
     threshold_min,
 )
 from sanql.mechanisms.noiseless.local_sensitivity import LikelyGood
-from sanql.mechanisms.noiseless.map_estimators import MapAdversary
+from sanql.mechanisms.noiseless.map_enumeration import enumerated_delta, feasible
+from sanql.mechanisms.noiseless.map_estimators import MapAdversary, chernoff_delta
 from sanql.mechanisms.noiseless.noisy_map import NoisyMap, records_for, wrong_at
 from sanql.mechanisms.noiseless.numbers import RECORDS_MAX, SMALLEST, checked_delta, exact
 from sanql.mechanisms.noiseless.sampled_sizes import DiscardPrior, SizePrior, discard_prior
@@ -91,11 +92,14 @@ __all__ = [
     "Verdict",
     "VerdictAdversary",
     "checked_delta",
+    "chernoff_delta",
     "continuous_sum",
     "delta_at",
     "discard_prior",
+    "enumerated_delta",
     "epsilon_at",
     "exact",
+    "feasible",
     "heterogeneous_sum",
     "known_max",
     "lattice_sum",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sanql.theory.channels import Channel
+from sanql.theory.definitions.exchangeable import first_record_alone, for_every_record
 from sanql.theory.definitions.finding import (
     ConditionWitness,
     Finding,
@@ -29,6 +30,8 @@ from sanql.theory.definitions.simulator_lp import (
 from sanql.theory.definitions.worlds import Protection, World, alt_law, check_class, records
 from sanql.theory.divergences import tight_gamma_two_sided
 from sanql.theory.exact import Extended, Real, as_gamma, as_probability
+
+_DDP = "distributional differential privacy"
 
 
 def conditions_of(
@@ -114,8 +117,12 @@ def distributional_dp_delta(
 ) -> Finding:
     """Return the least delta of distributional differential privacy at a level (Def. 3)."""
     protections = records(people(channel))
+    check_class(worlds, protections)
+    unordered = first_record_alone(channel, worlds) if simulator is None else None
+    if unordered is not None:
+        return _unordered_delta(channel, worlds, unordered, as_gamma(gamma))
     found = coupled_worlds_delta(channel, worlds, protections, gamma, simulator=simulator)
-    return replace(found, definition="distributional differential privacy")
+    return replace(found, definition=_DDP)
 
 
 def distributional_dp_gamma(
@@ -123,8 +130,43 @@ def distributional_dp_gamma(
 ) -> Finding:
     """Return the least level of distributional differential privacy at a delta (Def. 3)."""
     protections = records(people(channel))
+    check_class(worlds, protections)
+    unordered = first_record_alone(channel, worlds) if simulator is None else None
+    if unordered is not None:
+        return _unordered_gamma(channel, worlds, unordered, as_probability(delta, "delta"))
     found = coupled_worlds_gamma(channel, worlds, protections, delta, simulator=simulator)
-    return replace(found, definition="distributional differential privacy")
+    return replace(found, definition=_DDP)
+
+
+def _unordered_delta(
+    channel: Channel, worlds: Sequence[World], conditions: Sequence[Condition], level: Fraction
+) -> Finding:
+    """Return what the conditions of one record say of exchangeable ones."""
+    best = best_simulator(conditions, level)
+    delta, where = worst_condition(conditions, best.simulator, level)
+    simulator = for_every_record(channel, worlds, best.simulator)
+    return enclosed(
+        _DDP,
+        {"gamma": level, "delta": delta},
+        {"delta": best.delta_lower},
+        SimulatorWitness(simulator, _witness(where, best.simulator)),
+    )
+
+
+def _unordered_gamma(
+    channel: Channel, worlds: Sequence[World], conditions: Sequence[Condition], allowed: Fraction
+) -> Finding:
+    attained, lower, best = best_level(conditions, allowed)
+    levels = [tight_gamma_two_sided(c.real, ideal_law(c, best), allowed) for c in conditions]
+    where = conditions[max(range(len(levels)), key=lambda place: levels[place])]
+    simulator = for_every_record(channel, worlds, best)
+    return enclosed(
+        _DDP,
+        {"gamma": max(Fraction(1), *levels), "delta": allowed},
+        {"gamma": min(lower, attained)},
+        SimulatorWitness(simulator, _witness(where, best)),
+        solved="gamma",
+    )
 
 
 def _witness(condition: Condition, simulator: Channel) -> ConditionWitness:
