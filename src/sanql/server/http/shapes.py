@@ -269,12 +269,7 @@ OPTION_SHAPES: dict[str, Shape] = {
     "max_rows_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "max_values_contributed": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
     "min_privacy_units_per_group": {"type": "integer", "minimum": 1, "maximum": 9_999_999},
-    "stage_weights": {
-        "type": ["string", "array"],
-        "minItems": 2,
-        "items": NUMBER,
-        "examples": ["1:3"],
-    },
+    "stage_weights": {"type": "string", "minLength": 1, "maxLength": 1000, "examples": ["1:3"]},
     "other": {"type": "string", "minLength": 1, "maxLength": 100},
 }
 SUGGEST = closed(
