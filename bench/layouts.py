@@ -37,8 +37,11 @@ own process takes 10 ms besides, and the worker 5 ms.
 are short enough to be added up one by one, which takes 66 ms; without leaving out what is no public key
 it would be 41.
 
-*Preparing at 3 × a copy by DuckDB*: beside each row lies how many its unit has, and rows are
-written twice: as they come, and to where they belong. Nothing has been gained here yet."""
+*Preparing at 3 × a copy by DuckDB*: rows of a `.duckdb` file were written twice when the table above was
+made. They get their places from where they are now, which takes 3.0 to 3.1 times a copy (three turns on
+a busy machine: 6.19, 6.07 and 5.97 s beside 2.02, 2.01 and 1.91 s). The two statements that place them
+take 2.3 times: 1.1 s sort, and 0.7 s count the rows of each unit. The rest is the command itself, which
+takes 1.2 s for a table of 1,000 rows on that machine."""
 
 
 def main() -> None:

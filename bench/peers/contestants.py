@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from compileall import compile_dir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -93,6 +94,7 @@ class SanItself:
         policy = policy.replace("[table.events.column]", f"{more}[table.events.column]")
         (folder / "policy.toml").write_text(policy, encoding="utf-8")
         if prepared:
+            compile_dir(Path(sanql.__file__).parent, quiet=1)  # not what preparing takes
             command = [sys.executable, "-m", "sanql", "prepare", str(folder / "policy.toml")]
             before = _of_children()
             subprocess.run(command, check=True, capture_output=True)

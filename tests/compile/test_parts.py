@@ -12,7 +12,7 @@ from sanql.catalog import PreparedSource
 from sanql.compile import compile_plan
 from sanql.engines import Pool, open_engine, prepare
 from sanql.kernel import BUCKETS, IN_PART, unit_bucket
-from sanql.kernel.clustering import bucket_ranges
+from sanql.kernel.ranges import bucket_ranges
 from sanql.policy import Policy, load
 from support.cells import SECRET, cells_of, priced
 from support.policies import dataset

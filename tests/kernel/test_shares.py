@@ -23,8 +23,8 @@ from sanql.kernel.buckets import (
     read_name,
 )
 from sanql.kernel.buckets.tasks import OtherVersion, TaskFailed
-from sanql.kernel.clustering import bucket_ranges
 from sanql.kernel.messages import CopiedTable, Projection, UnitReference
+from sanql.kernel.ranges import bucket_ranges
 from sanql.kernel.stored_types import unit_bucket
 from support.without_cluster import Rows, find_units, share_out, write
 

@@ -12,7 +12,7 @@ from sanql.kernel.clustering import (
     staging_file,
     stored_column_of,
 )
-from sanql.kernel.files import database_files, identify, stamp
+from sanql.kernel.files import database_files, identify, is_open_as_stamped, stamp
 from sanql.kernel.held_folders import (
     FolderNames,
     locked_folder,
@@ -148,6 +148,7 @@ __all__ = [
     "identity_type",
     "in_block",
     "inspect_source",
+    "is_open_as_stamped",
     "joins_alike",
     "limit",
     "literal",

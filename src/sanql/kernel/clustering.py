@@ -1,8 +1,9 @@
 """Copies in which the rows of a unit lie together, in the order of the units' buckets.
 
 A part of the units is then a range of rows, and the engine reads no others; grouping by unit finds what
-it needs close by. Rows are first copied as they come, into a database beside the copy that is gone
-afterwards, and then moved in parts that fit into memory. Rows without a unit count in no question, and
+it needs close by. Rows of files are first copied as they come, into a database beside the copy that
+is gone afterwards, and then moved in parts that fit into memory; those of a database are moved from where
+they are (`originals.py`), unless its texts are long. Rows without a unit count in no question, and
 are left behind. In which order rows lie changes no answer; nor does the bucket, a hash of the unit under
 a secret that whoever writes rows does not know. Beside each row is how many rows its unit has in the
 table: small units need not be looked at for limits that they cannot reach (`compile/small_units.py`).
@@ -22,12 +23,13 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sanql.kernel.lockdown import CATALOG, quote_name
-from sanql.kernel.messages import BUCKETS, CopiedTable, Copy
+from sanql.kernel.messages import CopiedTable, Copy
+from sanql.kernel.originals import Original
+from sanql.kernel.ranges import bucket_ranges, shares_of
 from sanql.kernel.steps import Steps
 from sanql.kernel.stored_types import joins_alike, one_zero, unit_bucket
 
@@ -38,7 +40,6 @@ STAGING, BEFORE = "staging", "before"  # what the databases beside a copy are ca
 BUCKET, UNIT, ROWS, SEGMENT = "bucket", "unit", "rows", "segment"  # columns that a copy has besides
 _ROW_BYTES = 256  # of memory for a row while it is sorted
 _TEXT_COPIES = 2  # of each text while rows are sorted
-_PARTS_FROM_ALL = 6  # so many parts are each looked for among all rows
 _WHOLE = "whole"  # the step after which nothing is left to do for a table
 
 
@@ -79,10 +80,15 @@ class Copying:
     """A copy that is being made: rows of its tables that wait, and those that have their places."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, request: Copy, memory_bytes: int
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        request: Copy,
+        memory_bytes: int,
+        original: Original | None = None,
     ) -> None:
         self._connection = connection
         self._memory_bytes = memory_bytes
+        self._original = original if original is not None else Original()
         self._secret = request.bucket_secret
         self._before = request.before.segments if request.before is not None else {}
         self._tables = {table.name: table for table in request.tables}
@@ -93,9 +99,9 @@ class Copying:
     def missing(self, table: CopiedTable) -> list[int]:
         """Return which files of a table are still to be read, by their places among them."""
         inputs = self._inputs(table)
-        if self._placed.is_done(table.name, inputs, _WHOLE):
+        if self._placed.is_done(table.name, inputs, _WHOLE) or self._stays(table):
             return []
-        if _waits(table):
+        if self._waits(table):
             self._waiting.begin(table.name, _hash(table.types), _definition(table, {}))
         else:
             self._placed.begin(table.name, inputs, _definition(table, {}))
@@ -109,7 +115,7 @@ class Copying:
         They are copied within, that number behind their columns.
         """
         steps, catalog, own = self._placed, CATALOG, number
-        if _waits(table):
+        if self._waits(table):
             steps, catalog = self._waiting, STAGING
             own = max(steps.done(table.name).values(), default=-1) + 1
         with steps.step(table.name, table.segments[number], own):
@@ -125,7 +131,7 @@ class Copying:
             found = f"WHERE {whose} IS NOT NULL"
             self._units[table.name] = _Unit(table.unit, table.types[table.unit], found, whose)
             yield from self._cluster(table, self._units[table.name])
-        elif not _waits(table):
+        elif not _refers(table):
             self._fill(table)
 
     def attach_units(self) -> Iterator[str]:
@@ -150,13 +156,28 @@ class Copying:
         self._placed.finish()
         self._connection.execute(f"CHECKPOINT {quote_name(CATALOG)}")
 
+    def _stays(self, table: CopiedTable) -> bool:
+        """Return whether the rows of a table stay in the original until they get their places."""
+        return table.name in self._original.tables
+
+    def _waits(self, table: CopiedTable) -> bool:
+        """Return whether the rows of a table must wait before they have their places."""
+        return not self._stays(table) and (table.unit is not None or _refers(table))
+
+    @contextmanager
+    def _step(self, steps: Steps, table: str, name: str) -> Iterator[None]:
+        """Do a step within that may read the original: of another version nothing is kept."""
+        with steps.step(table, name):
+            yield
+            self._original.check()
+
     def _inputs(self, table: CopiedTable) -> str:
         """Return what tells a table of this copy from that of another that was begun."""
         return _hash(table.types, table.segments, self._secret)
 
     def _read(self, table: CopiedTable) -> Mapping[str, int]:
         """Return which segments of a table have been copied, and the number that each has there."""
-        done = (self._waiting if _waits(table) else self._placed).done(table.name)
+        done = (self._waiting if self._waits(table) else self._placed).done(table.name)
         return {name: done[name] for name in table.segments if name in done}
 
     def _kept(self, table: CopiedTable) -> Mapping[str, int]:
@@ -190,7 +211,7 @@ class Copying:
         inputs, target = self._inputs(table), place(CATALOG, table.name)
         if not self._placed.is_done(table.name, inputs, _WHOLE):
             self._placed.begin(table.name, inputs, _definition(table, {}))
-            with self._placed.step(table.name, _WHOLE):
+            with self._step(self._placed, table.name, _WHOLE):
                 for rows in self._sources(table, None):
                     self._connection.execute(f"INSERT INTO {target} {rows}")
         self._let_go(table)
@@ -216,7 +237,7 @@ class Copying:
     ) -> Iterator[str]:
         rows = " UNION ALL ".join(self._sources(table, unit))
         done, ranges = self._placed.done(table.name), [*bucket_ranges(parts)]
-        for share in _shares(parts):
+        for share in shares_of(parts):
             left = [number for number in share if _part(number, parts) not in done]
             some = (ranges[share[0]][0], ranges[share[-1]][1])
             apart = bool(left) and len(share) < parts
@@ -225,7 +246,7 @@ class Copying:
                     if parts > 1:
                         yield table.name
                     if number in left:
-                        with self._placed.step(table.name, _part(number, parts)):
+                        with self._step(self._placed, table.name, _part(number, parts)):
                             self._place(table, unit, near, ranges[number])
 
     @contextmanager
@@ -237,7 +258,7 @@ class Copying:
         inputs = _hash(self._inputs(table), some)
         self._waiting.begin(name, inputs, _definition(table, added))
         if not self._waiting.is_done(name, inputs, _WHOLE):
-            with self._waiting.step(name, _WHOLE):
+            with self._step(self._waiting, name, _WHOLE):
                 within = self._within(table, rows, some)
                 self._connection.execute(f"INSERT INTO {place(STAGING, name)} {within}")
         yield f"SELECT * FROM {place(STAGING, name)}"  # noqa: S608
@@ -264,15 +285,17 @@ class Copying:
         """Yield SELECTs of the rows of a table, as it has them but for counts, wherever they are."""
         attached = unit is not None and unit.column != table.unit
         bucket = quote_name(added_column(BUCKET, table.types))
-        read, kept = self._read(table) if _waits(table) else {}, self._kept(table)
+        read, kept = self._read(table) if self._waits(table) else {}, self._kept(table)
+        added, found = [], ""
+        if unit is not None:
+            added = [f"{unit.expression} AS {quote_name(unit.column)}"] if attached else []
+            hashed = unit_bucket(unit.expression, unit.kind, self._secret)
+            added.append(f"CAST({hashed} AS USMALLINT) AS {bucket}")
+            found = unit.found
         if read:
-            added, found = [], ""
-            if unit is not None:
-                added = [f"{unit.expression} AS {quote_name(unit.column)}"] if attached else []
-                hashed = unit_bucket(unit.expression, unit.kind, self._secret)
-                added.append(f"CAST({hashed} AS USMALLINT) AS {bucket}")
-                found = unit.found
             yield f"{_numbered(table, STAGING, read, added)} {found}"
+        if self._stays(table) and not kept:
+            yield f"{self._original.rows(table, added, _segment(table))} {found}"
         if kept:
             added = []
             if unit is not None:
@@ -281,19 +304,23 @@ class Copying:
             yield _numbered(table, BEFORE, kept, added)
 
     def _bytes(self, table: CopiedTable) -> int:
-        places = [STAGING] * bool(self._read(table)) + [BEFORE] * bool(self._kept(table))
+        read, kept = self._read(table), self._kept(table)
+        places = [place(STAGING, table.name)] * (self._waits(table) and bool(read))
+        places += [place(BEFORE, table.name)] * bool(kept)
+        if self._stays(table) and not kept:
+            places.append(f"({self._original.rows(table, [], _segment(table))})")
         return sum(bytes_to_sort(self._connection, table, each) for each in places)
 
     def _let_go(self, table: CopiedTable) -> None:
         """Let go of rows that have their places."""
-        if _waits(table):
+        if self._waits(table):
             self._waiting.remove(table.name)
 
 
-def bytes_to_sort(connection: duckdb.DuckDBPyConnection, table: CopiedTable, catalog: str) -> int:
-    """Return how much memory the rows of a table would take while they are sorted, at most."""
+def bytes_to_sort(connection: duckdb.DuckDBPyConnection, table: CopiedTable, rows: str) -> int:
+    """Return how much memory `rows` of a table would take while they are sorted, at most."""
     texts = "".join(f" + {_TEXT_COPIES} * {text}" for text in text_sizes(table))
-    counted = f"SELECT count(*) * {_ROW_BYTES}{texts} FROM {place(catalog, table.name)}"  # noqa: S608
+    counted = f"SELECT count(*) * {_ROW_BYTES}{texts} FROM {rows} AS sorted"  # noqa: S608
     ((size,),) = connection.execute(counted).fetchall()
     return int(size)
 
@@ -314,16 +341,6 @@ def has_unit(connection: duckdb.DuckDBPyConnection, table: CopiedTable) -> bool:
     return added_column(UNIT, table.types) in [name for name, *_ in shown.description]
 
 
-def bucket_ranges(parts: int) -> Iterator[tuple[int, int]]:
-    """Yield the first bucket of each part and the one after its last; every bucket is in one of them.
-
-    >>> list(bucket_ranges(2))
-    [(0, 32768), (32768, 65536)]
-    """
-    for part in range(parts):
-        yield part * BUCKETS // parts, (part + 1) * BUCKETS // parts
-
-
 def place(catalog: str, table: str, schema: str = "main") -> str:
     """Return a table of an attached database."""
     return f"{quote_name(catalog)}.{quote_name(schema)}.{quote_name(table)}"
@@ -331,11 +348,6 @@ def place(catalog: str, table: str, schema: str = "main") -> str:
 
 def _refers(table: CopiedTable) -> bool:
     return table.unit is None and table.reference is not None
-
-
-def _waits(table: CopiedTable) -> bool:
-    """Return whether the rows of a table must wait before they have their places."""
-    return table.unit is not None or _refers(table)
 
 
 def _segment(table: CopiedTable) -> str:
@@ -362,19 +374,6 @@ def _numbered(table: CopiedTable, catalog: str, there: Mapping[str, int], added:
         f"JOIN (VALUES {pairs}) AS numbered(before, now) "
         f"ON source.{_segment(table)} = numbered.before"
     )
-
-
-def _shares(parts: int) -> list[range]:
-    """Return parts in shares, the rows of each of which are put apart before their parts are moved.
-
-    All rows are looked at once for each share, those of a share twice for each of its parts: so many
-    shares are least work. Of few parts they would be more.
-
-    >>> [[*share] for share in _shares(4)], [len(share) for share in _shares(96)]
-    ([[0, 1, 2, 3]], [7, 7, 8, 7, 7, 8, 7, 8, 7, 7, 8, 7, 8])
-    """
-    shares = isqrt(2 * parts) if parts > _PARTS_FROM_ALL else 1
-    return [range(n * parts // shares, (n + 1) * parts // shares) for n in range(shares)]
 
 
 def _part(number: int, parts: int) -> str:

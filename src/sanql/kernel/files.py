@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sanql.kernel.messages import FileIdentity, Stamp
@@ -24,6 +25,27 @@ def check_as_stamped(paths: Iterable[Path], stamped: Stamp) -> None:
     for path in paths:
         if known.get(str(path)) != identify(path):
             raise ChangedMeanwhile
+
+
+def check_database_as_stamped(database: Path, stamped: Stamp) -> None:
+    """Raise ChangedMeanwhile unless a database is all of the files that were stamped, as they were."""
+    if stamp(database_files(database)) != stamped:
+        raise ChangedMeanwhile
+
+
+def is_open_as_stamped(database: Path, stamped: Stamp) -> bool:
+    """Return whether this process has a database open, which is all of the files that were stamped.
+
+    It is asked before files are out of reach. A path alone does not tell: a folder may have had another
+    of its name for the moment in which the database was opened.
+    """
+    held = set()
+    for handle in os.listdir("/dev/fd"):  # noqa: PTH208  (numbers, and the one of the folder itself)
+        with suppress(OSError):
+            status = os.fstat(int(handle))
+            held.add((status.st_dev, status.st_ino))
+    same = stamp(database_files(database)) == stamped
+    return same and all(file[:2] in held for _, file in stamped[:1])
 
 
 def database_files(database: Path) -> tuple[Path, ...]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sanql.kernel.clustering import Copying, place
-from sanql.kernel.files import check_as_stamped, database_files
+from sanql.kernel.files import check_database_as_stamped
 from sanql.kernel.lockdown import CATALOG, literal
+from sanql.kernel.originals import ORIGINAL, Original
 from sanql.kernel.stored_types import ROWS_READ_AT_ONCE
 from sanql.kernel.summed_tables import add_up
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from sanql.kernel.messages import CopyDatabase, Projection, SummedCost
 
-ORIGINAL = "original"  # what a database is called while it is copied
 _ROWS_OF_ANY_LENGTH = 1 << 6  # of texts of which the file does not tell how long they are
 _MEMORY_PARTS = 16  # of which the texts that are copied at a time may fill one
 _LONGEST = "TRY_CAST(stats.max_string_length AS BIGINT)"
@@ -73,7 +74,10 @@ def copy_database(
     At the end, return what it took to add rows up.
     """
     memory_bytes = request.memory_bytes
-    copying = Copying(connection, request, memory_bytes // 2)
+    check = partial(check_database_as_stamped, request.database, request.stamp)
+    placed = () if request.long_texts else (t.name for t in request.tables if t.unit or t.reference)
+    original = Original(frozenset(placed), check)
+    copying = Copying(connection, request, memory_bytes // 2, original)
     for table in request.tables:
         name, (projection,) = table.name, table.projections
         yield name
@@ -84,7 +88,7 @@ def copy_database(
                 ranges = _ranges(groups, memory_bytes // _MEMORY_PARTS)
             with copying.reading(table, 0) as (into, own):
                 _copy_rows(connection, name, projection, ranges, into, own)
-                check_as_stamped(database_files(request.database), request.stamp)
+                check()
         yield from copying.place_own(table)
     yield from copying.attach_units()
     summed = add_up(connection, request.tables, memory_bytes // 2)

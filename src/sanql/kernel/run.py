@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from sanql.kernel.arrow_values import split_batch
 from sanql.kernel.blocks import of_part
-from sanql.kernel.clustering import bucket_ranges
 from sanql.kernel.few_rows import schema_of, whole_table
 from sanql.kernel.greedy import make_counts
 from sanql.kernel.lockdown import quote_name
 from sanql.kernel.messages import GreedyCount, PouredSum, Statement
 from sanql.kernel.pouring import make_sums
+from sanql.kernel.ranges import bucket_ranges
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sanql.kernel.files import ChangedMeanwhile, is_open_as_stamped
 from sanql.kernel.lockdown import CATALOG, allow_only, attach, connect, limit, settle
 from sanql.kernel.messages import (
     Copy,
@@ -68,7 +69,8 @@ def copy_source(request: Copy, confine: Confine) -> Generator[str, None, CopyRep
     """
     from sanql.kernel.clustering import BEFORE, STAGING, staging_file
     from sanql.kernel.copy_files import copy_files, report_copy
-    from sanql.kernel.long_texts import ORIGINAL, copy_database
+    from sanql.kernel.long_texts import copy_database
+    from sanql.kernel.originals import ORIGINAL
 
     memory, writable = request.memory_bytes, (request.target.parent,)
     with closing(connect()) as connection:
@@ -79,6 +81,8 @@ def copy_source(request: Copy, confine: Confine) -> Generator[str, None, CopyRep
             attach(connection, request.before.database, read_only=True, name=BEFORE)
         if isinstance(request, CopyDatabase):
             attach(connection, request.database, read_only=True, name=ORIGINAL)
+            if not is_open_as_stamped(request.database, request.stamp):
+                raise ChangedMeanwhile
             confine(connection, Needs(memory, writable=writable, long_texts=request.long_texts))
             summed = yield from copy_database(connection, request)
         else:

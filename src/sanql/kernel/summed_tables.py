@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sanql.kernel.blocks import of_part
-from sanql.kernel.clustering import bucket_ranges, bytes_to_sort, place
+from sanql.kernel.clustering import bytes_to_sort, place
 from sanql.kernel.lockdown import CATALOG, quote_name
 from sanql.kernel.messages import CopiedTable, SummedCost, SummedTable
+from sanql.kernel.ranges import bucket_ranges
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,7 +49,8 @@ def _make(
 ) -> None:
     """Make one table, in parts of the units that fit into memory while they are grouped and sorted."""
     made = place(CATALOG, summed.name, SUMMARIES)
-    parts = max(1, -(-2 * bytes_to_sort(connection, table, CATALOG) // memory_bytes))
+    needed = bytes_to_sort(connection, table, place(CATALOG, table.name))
+    parts = max(1, -(-2 * needed // memory_bytes))
     into = f"CREATE TABLE {made} AS"
     for first, after in bucket_ranges(parts):
         rows = of_part(summed.sql, first, after)

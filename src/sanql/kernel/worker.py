@@ -20,7 +20,7 @@ from sanql.kernel.affinity import PROCESSORS, processors, run_on
 from sanql.kernel.channel import ChannelLost, receive, send
 from sanql.kernel.confine import die_with_parent, limit_files, limit_memory
 from sanql.kernel.cursors import QuestionCursors
-from sanql.kernel.files import database_files, stamp
+from sanql.kernel.files import is_open_as_stamped
 from sanql.kernel.hidden_modules import hide_modules
 from sanql.kernel.lockdown import attach, connect, limit, lock
 from sanql.kernel.messages import (
@@ -42,7 +42,13 @@ from sanql.kernel.messages import (
     WorkerRequest,
 )
 from sanql.kernel.run import result
-from sanql.kernel.source_requests import Needs, confine_engine, copy_source, inspect_source
+from sanql.kernel.source_requests import (
+    Confine,
+    Needs,
+    confine_engine,
+    copy_source,
+    inspect_source,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,10 +60,8 @@ _REQUEST_BYTES_MAX = 64 << 20
 _REQUESTS = 0
 _AHEAD = ("duckdb", "pyarrow")
 _FOR_QUERIES = ("datetime", "decimal", "pyarrow", "uuid")
-_FOR_FILES = (
-    "pyarrow.compute",
-    "pyarrow.dataset",
-    "pyarrow.parquet",
+_FOR_FILES = ("pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet")
+_FOR_SOURCES = (
     "sanql.kernel.clustering",
     "sanql.kernel.copy_files",
     "sanql.kernel.schema",
@@ -125,7 +129,7 @@ def _open(request: Serve, parent: int, spill: Path) -> duckdb.DuckDBPyConnection
     """Return the connection all queries use, locked before the first of them arrives."""
     connection = connect()
     attach(connection, request.database, read_only=True)
-    if stamp(database_files(request.database)) != request.stamp:
+    if not is_open_as_stamped(request.database, request.stamp):
         raise ChannelLost  # the source was replaced after the parent had looked at it
     threads = max(1, processors() // request.workers)
     limit_memory(request.memory_bytes, threads)
@@ -159,12 +163,12 @@ def frame(rows: pyarrow.Table) -> bytes:
 
 
 def _inspect(request: Inspect, parent: int, spill: Path, replies: int) -> None:
-    found = inspect_source(request, lambda opened, needs: _confine(opened, needs, parent, spill))
+    found = inspect_source(request, _confining(request, parent, spill))
     send(replies, JSON + json.dumps(found).encode())
 
 
 def _copy(request: Copy, parent: int, spill: Path, replies: int) -> None:
-    copying = copy_source(request, lambda opened, needs: _confine(opened, needs, parent, spill))
+    copying = copy_source(request, _confining(request, parent, spill))
     while True:
         try:
             table = next(copying)
@@ -174,14 +178,20 @@ def _copy(request: Copy, parent: int, spill: Path, replies: int) -> None:
         send(replies, PROGRESS + json.dumps(table).encode())
 
 
-def _confine(connection: duckdb.DuckDBPyConnection, needs: Needs, parent: int, spill: Path) -> None:
-    """Confine a preparing worker to the declared files; it needs DuckDB's file system for them."""
-    threads = processors()
-    limit_memory(needs.memory_bytes, threads)
-    import_last(_FOR_FILES)
-    limit_files(needs.readable, [spill, *needs.writable])
-    die_with_parent(parent, _REQUESTS, spill)
-    confine_engine(connection, needs, spill, threads)
+def _confining(request: Inspect | Copy, parent: int, spill: Path) -> Confine:
+    """Return what confines a preparing worker to the declared files, which its engine opens itself."""
+    reads_files = isinstance(request, InspectFiles | CopyFiles)
+    modules = (*_FOR_FILES, *_FOR_SOURCES) if reads_files else _FOR_SOURCES
+
+    def confine(connection: duckdb.DuckDBPyConnection, needs: Needs) -> None:
+        threads = processors()
+        limit_memory(needs.memory_bytes, threads)
+        import_last(modules)
+        limit_files(needs.readable, [spill, *needs.writable])
+        die_with_parent(parent, _REQUESTS, spill)
+        confine_engine(connection, needs, spill, threads)
+
+    return confine
 
 
 def import_last(modules: tuple[str, ...]) -> None:

@@ -16,13 +16,12 @@ from sanql.kernel import (
     Statement,
     attach,
     connect,
-    database_files,
+    is_open_as_stamped,
     limit,
     lock,
     processors,
     question_cursor,
     result,
-    stamp,
 )
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class ServingConnection:
         """Return a connection to the database, locked before the first statement."""
         connection = connect()
         attach(connection, self._serve.database, read_only=True)
-        if stamp(database_files(self._serve.database)) != self._serve.stamp:
+        if not is_open_as_stamped(self._serve.database, self._serve.stamp):
             connection.close()
             raise ChannelLost  # it was replaced after it had been looked at
         self._lock(connection)

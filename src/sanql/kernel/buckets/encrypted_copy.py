@@ -14,18 +14,12 @@ from typing import TYPE_CHECKING
 from sanql.kernel.buckets.carried import carried
 from sanql.kernel.buckets.layout import hash_file
 from sanql.kernel.buckets.writing import Told, is_as_known, write_rows
-from sanql.kernel.clustering import (
-    UNIT,
-    added_column,
-    bucket_ranges,
-    place,
-    stored_column_of,
-    text_sizes,
-)
+from sanql.kernel.clustering import UNIT, added_column, place, stored_column_of, text_sizes
 from sanql.kernel.files import check_as_stamped
 from sanql.kernel.lockdown import CATALOG, quote_name
 from sanql.kernel.messages import BUCKETS
 from sanql.kernel.parquet_and_csv import readable
+from sanql.kernel.ranges import bucket_ranges
 from sanql.kernel.stored_types import joins_alike, unit_bucket
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sanql.kernel.buckets.carried import carried
 from sanql.kernel.buckets.layout import SpreadSegment, SpreadTable, hash_file
-from sanql.kernel.clustering import bucket_ranges, place
+from sanql.kernel.clustering import place
 from sanql.kernel.lockdown import CATALOG, quote_name
+from sanql.kernel.ranges import bucket_ranges
 
 if TYPE_CHECKING:
     import duckdb
