@@ -69,6 +69,7 @@ NO_PART = {
     "Measuring.other_groups": "follows from `other` and the measurements",
     "Measuring.unit_norms": "follows from limits, keys and neighbours; a measurement has its own norm",
     "Priced.mechanism": "words for what the noises are",
+    "Table.protections": "certificates say more by it; no answer and no charge is another",
     "Query.aggregates": "the measurements say what is computed for them",
     "Query.outputs": "computed from noisy cells",
     "Query.having": "computed from noisy cells",
