@@ -26,12 +26,20 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), help="Write here instead of printing."
 )
-def init(files: tuple[Path, ...], name: str, output: Path | None) -> None:
-    """Draft a policy from Parquet, CSV or DuckDB files: names and types only, never values."""
+@click.option(
+    "--preset",
+    type=click.Choice(["one-row-per-person", "events", "survey"]),
+    help="Make the decisions that suit such data, each with its reason.",
+)
+def init(files: tuple[Path, ...], name: str, output: Path | None, preset: str | None) -> None:
+    """Draft a policy from Parquet, CSV or DuckDB files: names and types only, never values.
+
+    With -o it is written to a file, never over another. What is proposed is marked so.
+    """
     with reported("table"):
         from sanql.policy import draft
 
-        _deliver(draft(list(files), name), output)
+        _deliver(draft(list(files), name, preset), output)
 
 
 @click.group(name="import")
