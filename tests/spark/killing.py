@@ -216,8 +216,8 @@ def summary(record: Record, master: str) -> tuple[str, bool]:
         "",
         f"Of {said['asked']} questions {said['right']} were answered, every one of them with the true "
         f"counts; {said['unavailable']} were `unavailable` and {said['engine_not_ready']} not begun, the "
-        f"others died with San. The {len(record.parts)} ledgers have {said['charges']} charges: one for "
-        "each answer, and none that nobody asked for."
+        f"others died with San. There are {said['charges']} charges in the ledgers of "
+        f"{len(record.parts)} rounds: one for each answer, and none that nobody asked for."
         if not wrong
         else "WRONG: " + "; ".join(wrong),
         "",
