@@ -72,11 +72,11 @@ spark-few: $(VENV)/.dev
 SPARK_SECONDS := 120
 
 # Every question of the fixtures, TPC-H and 1,000 generated ones on two executors, of which one is killed in every tenth;
-# then a hundred kills of whatever there is to be killed. Hours; what a record has is not done again
-# (`python -m spark.comparing --record FILE`, `python -m spark.killing --record FILE`).
+# then a hundred kills of whatever there is to be killed. Hours, in as many runs as one likes: what the records beside the
+# pages have is not done again. Remove them to begin anew.
 soak-spark: $(VENV)/.spark
-	@cd tests && PYTHONPATH=.. ../$(BIN)/python -m spark.comparing --minutes 600 --summary spark/CELLS.md
-	@cd tests && ../$(BIN)/python -m spark.killing --kills 100 --seconds 36000 --summary spark/KILLS.md
+	@cd tests && PYTHONPATH=.. ../$(BIN)/python -m spark.comparing --minutes 600 --record spark/cells.jsonl --summary spark/CELLS.md
+	@cd tests && ../$(BIN)/python -m spark.killing --kills 100 --seconds 36000 --record spark/kills.jsonl --summary spark/KILLS.md
 
 $(VENV)/.spark: $(VENV)/.dev requirements-spark.txt
 	@echo "setting up Spark (once): 450 MB are downloaded"
