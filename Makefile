@@ -67,7 +67,7 @@ spark-few: $(VENV)/.dev
 	@if timeout $(SPARK_SECONDS) $(MAKE) --no-print-directory $(VENV)/.spark; then \
 	  $(BIN)/python -m pytest -rs -m "spark and few and not soak" tests/spark; \
 	else \
-	  echo "SPARK COULD NOT BE SET UP IN $(SPARK_SECONDS) SECONDS: ITS TESTS ARE SKIPPED (make spark has all of them)"; \
+	  echo "SPARK COULD NOT BE SET UP ($(SPARK_SECONDS) SECONDS AT MOST): ITS TESTS ARE SKIPPED; make spark says why"; \
 	fi
 SPARK_SECONDS := 120
 
