@@ -21,6 +21,10 @@ CHANNEL = {
     "secrets": {"first": {"0,0": 0, "0,1": 0, "1,0": 1, "1,1": 1}},
     "protections": ["records"],
 }
+FUNCTION = {
+    "databases": {"0,0": {"0": 1}, "0,1": {"1": 1}, "1,0": {"1": 1}, "1,1": {"1": 1}},
+    "laws": [{"0": "1/4", "1": "3/4"}],
+}
 CROWDS = {
     "databases": {"": {"0": 1}, "0": {"0": 1}, "0,0": {"0": "1/2", "2": "1/2"}},
     "neighbours": "add-remove",
@@ -70,6 +74,7 @@ RUNS = {
     "theory crowd --rate --smallest --delta": "--rate 1/10 --people 20 --smallest 3 --delta 1/100",
     "theory harm --epsilon --baseline": "--epsilon 1 --baseline 1/10",
     "theory deny --prior": "{channel} --prior 1/3",
+    "theory stable --known": "{function} --known 0",
     "theory noninterference --low": "{channel} --low 1",
     "theory laplace --uniform --scale": "--uniform 0.3 --scale 2",
     "explain --exact": "--exact --policy {town} 'SELECT region, SUM(amount) FROM people "
@@ -102,11 +107,15 @@ def as_run(words: str, folder: Path) -> list[str]:
     channel, crowds = folder / "channel.json", folder / "crowds.json"
     channel.write_text(json.dumps(CHANNEL), encoding="utf-8")
     crowds.write_text(json.dumps(CROWDS), encoding="utf-8")
+    function = folder / "function.json"
+    function.write_text(json.dumps(FUNCTION), encoding="utf-8")
     said = shlex.split(words)
     if said[:2] == ["theory", "implications"]:
         named = ", ".join(f"{name}={LEVELS[name]}" for name in KINDS[said[2]][0])
         return [*said[:2], f"{said[2]}({named})", *shlex.split(SETTING)]
     if said[:2] == ["theory", "check"]:
         return [*said[:2], str(channel), *said[2:], *(["1"] if said[-1] == "--epsilon" else [])]
-    stated = RUNS[words].format(folder=folder, channel=channel, crowds=crowds, town=town)
+    stated = RUNS[words].format(
+        folder=folder, channel=channel, crowds=crowds, town=town, function=function
+    )
     return [*(word for word in said if not word.startswith("--")), *shlex.split(stated)]

@@ -15,6 +15,7 @@ from sanql.cli.saying import say, say_json
 from sanql.cli.theory_attack import attack
 from sanql.cli.theory_beliefs import beliefs, crowd, predicates
 from sanql.cli.theory_draw import draw
+from sanql.cli.theory_formulas import stable
 from sanql.cli.theory_laws import compare, example, sensitivity
 from sanql.cli.theory_lecture import deny, harm, laplace, noninterference
 from sanql.cli.theory_options import FORMAT, reports_errors
@@ -34,7 +35,7 @@ def theory() -> None:
 for command in (
     *(attack, compare, example, sensitivity),
     *(harm, deny, noninterference, laplace),
-    *(beliefs, predicates, crowd, draw),
+    *(beliefs, predicates, crowd, draw, stable),
 ):
     theory.add_command(command)
 
@@ -70,6 +71,8 @@ def check(
       default     the value that replaces a left-out record; without it
                   the first record in the file
       worlds      [{"0,1": mass, "1,1 | side information": mass}, …]
+      laws        [{value: mass}] of every record, independently, or
+                  [[{value: mass}, …]] of each: further worlds
       secrets     {name: {"0,1": 0, "1,1": 1, "0,0": null}, …}
       protections ["records", {"private_parts": true},
                   {"schools": ["a", "a", "b"]}, {"node": "ann"},

@@ -6,6 +6,7 @@
       "neighbours": "change-one",                    or a list of pairs
       "default":    "0",                             the value that replaces a left-out record
       "worlds":     [{"0,0": "1/2", "1,1 | seen": "1/2"}],   database | side information: mass
+      "laws":       [{"0": "3/4", "1": "1/4"}],      worlds of independent records, see laws_file.py
       "secrets":    {"ill": {"0,0": 0, "0,1": 1, "1,0": null}},
       "protections": ["records", …]                  see protections_file.py
     }
@@ -32,11 +33,12 @@ from sanql.theory.definitions.worlds import Protection, World
 from sanql.theory.distributions import Distribution, Outcome
 from sanql.theory.errors import TheoryError
 from sanql.theory.exact import as_fraction, quoted
+from sanql.theory.laws_file import parse_laws
 from sanql.theory.neighbours import Neighbours, listed, named
 from sanql.theory.protections_file import parse_protections
 
 _KEYS = frozenset(
-    {"databases", "outputs", "neighbours", "default", "worlds", "secrets", "protections"}
+    {"databases", "outputs", "neighbours", "default", "worlds", "laws", "secrets", "protections"}
 )
 
 
@@ -138,7 +140,8 @@ def parse_channel(content: object) -> ChannelFile:
         channel,
         _neighbours(content.get("neighbours", "change-one"), channel),
         _default(content.get("default"), channel),
-        tuple(_numbered_world(k, world, channel) for k, world in enumerate(worlds, 1)),
+        tuple(_numbered_world(k, world, channel) for k, world in enumerate(worlds, 1))
+        + parse_laws(content.get("laws", []), channel),
         tuple(_secret(name, table, channel) for name, table in secrets.items()),
         default_given=content.get("default") is not None,
         protections=parse_protections(content.get("protections", []), channel),
