@@ -1,14 +1,17 @@
-"""`sanql theory stable`: what the theorems on functions need, computed from the function."""
+"""`sanql theory stable` and `good-set`: what theorems on functions need, computed from the function."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import click
 
+from sanql.cli.failing import reported
 from sanql.cli.theory_laws import epsilon_of, tell
 from sanql.cli.theory_options import FORMAT, reports_errors
-from sanql.theory.exact import written
+from sanql.theory.errors import TheoryError
+from sanql.theory.exact import as_fraction, written
 
 _FUNCTION = click.argument("function", type=click.Path(path_type=Path))
 
@@ -38,3 +41,53 @@ def stable(function: Path, known: int, form: str) -> None:
         "(epsilon, 0)-DDP with epsilon (Theorem 12)": epsilon_of(found.gamma),
     }
     tell({"instability": lines}, form)
+
+
+@click.command("good-set")
+@_FUNCTION
+@click.option("--scale", help="The local sensitivity that noise is made for.")
+@click.option("--epsilon", help="The scale over that of the Laplace noise.")
+@click.option("--eta", help="How much further than tanh(epsilon/2) beliefs may move.")
+@FORMAT
+@reports_errors
+def good_set(
+    function: Path, scale: str | None, epsilon: str | None, eta: str | None, form: str
+) -> None:
+    """How likely a function has a large local sensitivity, exactly (Theorem 5.1, Corollary 5.2).
+
+    FUNCTION is a file as of theory check, one number of mass 1 for each database, with worlds or laws.
+    With --scale, --epsilon and --eta, what noise for that scale then guarantees.
+    """
+    from sanql.theory.channel_file import read_channel
+    from sanql.theory.good_set import at_scale, good_sets
+    from sanql.theory.instability import records_of
+
+    given = read_channel(function)
+    found = good_sets(given.channel, given.neighbours, given.worlds)
+    told = {
+        f"local sensitivity above {written(one.scale)}": {
+            "probability at most": written(one.bad),
+            "given any record and the side information": written(one.bad_given),
+        }
+        for one in found
+    }
+    if scale is not None and epsilon is not None and eta is not None:
+        bad = at_scale(found, as_fraction(scale, "--scale")).bad
+        records = records_of(given.worlds)
+        told["semantic privacy (Corollary 5.2)"] = _semantic(records, epsilon, bad, eta, form)
+    elif scale or epsilon or eta:
+        raise TheoryError(
+            "good_set", "noise needs a scale, a level and a slack", "give --scale, --epsilon, --eta"
+        )
+    tell(told, form)
+
+
+def _semantic(records: int, epsilon: str, bad: Fraction, eta: str, form: str) -> dict[str, str]:
+    """Return the level and the failure of noise that is enough for all but `bad` of the belief."""
+    from sanql.mechanisms.noiseless import SMALLEST, LikelyGood, exact
+
+    with reported(form):
+        delta = max(bad, Fraction(SMALLEST))  # a certificate for more bad databases holds for fewer
+        good = LikelyGood(records, exact(epsilon, "--epsilon"), delta)
+        found = good.certificate(exact(eta, "--eta"))
+    return {"level": f"{found.epsilon:.9g}", "failure at most": f"{found.delta_upper:.9g}"}

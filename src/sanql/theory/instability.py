@@ -83,9 +83,9 @@ def instability(
     (Fraction(9, 50), (1,), 0)
     """
     function = values_of(channel)
-    records = _records(worlds)
+    records = records_of(worlds)
     _unknown(records, known)
-    _refuse_too_many(len(_cells(worlds)) * records * comb(records - 1, known))
+    _refuse_too_many(len(cells_of(worlds)) * records * comb(records - 1, known))
     found = []
     for record in range(records):
         tried = [
@@ -154,7 +154,7 @@ def _unknown(records: int, known: int) -> int:
     return records - 1 - known
 
 
-def _cells(worlds: Sequence[World]) -> list[tuple[int, Any, Any, Fraction]]:
+def cells_of(worlds: Sequence[World]) -> list[tuple[int, Any, Any, Fraction]]:
     """Return world, database, side information and mass of everything that is possible."""
     found: list[tuple[int, Any, Any, Fraction]] = []
     for number, world in enumerate(worlds, 1):
@@ -163,12 +163,13 @@ def _cells(worlds: Sequence[World]) -> list[tuple[int, Any, Any, Fraction]]:
     return found
 
 
-def _records(worlds: Sequence[World]) -> int:
+def records_of(worlds: Sequence[World]) -> int:
+    """Return how many records every possible database has."""
     if not worlds:
         raise TheoryError(
             "no_world", "no world says how likely databases are", "give worlds or laws"
         )
-    sizes = {len(x) if isinstance(x, tuple) else 0 for _, x, _, _ in _cells(worlds)}
+    sizes = {len(x) if isinstance(x, tuple) else 0 for _, x, _, _ in cells_of(worlds)}
     if len(sizes) > 1 or not min(sizes):
         raise TheoryError(
             "not_records",
@@ -187,7 +188,7 @@ def _replacements(
     """Return by what a record may be replaced: the default, nothing, or any value."""
     if default is not None:
         return [default]
-    if all(x[:record] + x[record + 1 :] in function for _, x, _, _ in _cells(worlds)):
+    if all(x[:record] + x[record + 1 :] in function for _, x, _, _ in cells_of(worlds)):
         return [LEFT_OUT]
     return list(dict.fromkeys(y for x in function if isinstance(x, tuple) for y in x))
 
@@ -200,9 +201,9 @@ def _pairs(
     known: int,
 ) -> Pairs | None:
     """Return mass, real and ideal output by what is given; None where an ideal one is not known."""
-    others = [k for k in range(_records(worlds)) if k != record]
+    others = [k for k in range(records_of(worlds)) if k != record]
     found: Pairs = defaultdict(list)
-    for number, x, side, mass in _cells(worlds):
+    for number, x, side, mass in cells_of(worlds):
         kept = () if replaced is LEFT_OUT else (replaced,)
         ideal = x[:record] + kept + x[record + 1 :]
         if ideal not in function:
