@@ -76,6 +76,7 @@ RUNS = {
     "theory deny --prior": "{channel} --prior 1/3",
     "theory stable --known": "{function} --known 0",
     "theory good-set --scale --epsilon --eta": "{function} --scale 1 --epsilon 0.5 --eta 0.01",
+    "theory sizes --population --rate --epsilon": "--population 100 --rate 0.5 --epsilon 0.5",
     "theory noninterference --low": "{channel} --low 1",
     "theory laplace --uniform --scale": "--uniform 0.3 --scale 2",
     "explain --exact": "--exact --policy {town} 'SELECT region, SUM(amount) FROM people "

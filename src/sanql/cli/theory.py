@@ -15,7 +15,7 @@ from sanql.cli.saying import say, say_json
 from sanql.cli.theory_attack import attack
 from sanql.cli.theory_beliefs import beliefs, crowd, predicates
 from sanql.cli.theory_draw import draw
-from sanql.cli.theory_formulas import good_set, stable
+from sanql.cli.theory_formulas import good_set, sizes, stable
 from sanql.cli.theory_laws import compare, example, sensitivity
 from sanql.cli.theory_lecture import deny, harm, laplace, noninterference
 from sanql.cli.theory_options import FORMAT, reports_errors
@@ -35,7 +35,7 @@ def theory() -> None:
 for command in (
     *(attack, compare, example, sensitivity),
     *(harm, deny, noninterference, laplace),
-    *(beliefs, predicates, crowd, draw, stable, good_set),
+    *(beliefs, predicates, crowd, draw, stable, good_set, sizes),
 ):
     theory.add_command(command)
 

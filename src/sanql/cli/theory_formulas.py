@@ -1,4 +1,4 @@
-"""`sanql theory stable` and `good-set`: what theorems on functions need, computed from the function."""
+"""`sanql theory stable`, `good-set`, `sizes`: what theorems need, computed from functions and laws."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from sanql.cli.failing import reported
-from sanql.cli.theory_laws import epsilon_of, tell
+from sanql.cli.theory_laws import epsilon_of, gamma_below, tell
 from sanql.cli.theory_options import FORMAT, reports_errors
 from sanql.theory.errors import TheoryError
-from sanql.theory.exact import as_fraction, written
+from sanql.theory.exact import as_fraction, float_upper, written
 
 _FUNCTION = click.argument("function", type=click.Path(path_type=Path))
 
@@ -91,3 +91,41 @@ def _semantic(records: int, epsilon: str, bad: Fraction, eta: str, form: str) ->
         good = LikelyGood(records, exact(epsilon, "--epsilon"), delta)
         found = good.certificate(exact(eta, "--eta"))
     return {"level": f"{found.epsilon:.9g}", "failure at most": f"{found.delta_upper:.9g}"}
+
+
+@click.command()
+@click.option("--masses", help="Probabilities of the sizes --first, --first + 1, …, with commas.")
+@click.option("--first", default=0, show_default=True, help="The smallest size.")
+@click.option("--population", type=int, help="Everybody of so many is sampled at --rate.")
+@click.option("--rate", help="The chance to be sampled.")
+@click.option("--epsilon", required=True, help="How far a ratio may be from 1.")
+@FORMAT
+@reports_errors
+def sizes(
+    masses: str | None,
+    first: int,
+    population: int | None,
+    rate: str | None,
+    epsilon: str,
+    form: str,
+) -> None:
+    """How uncertain a sample's size is: the delta of Equation (2), as printed and as corrected."""
+    from sanql.theory.distributions import Distribution
+    from sanql.theory.sample_sizes import binomial_sizes, size_uncertainty
+
+    if masses is not None and population is None and rate is None:
+        listed = masses.split(",")
+        law = Distribution.of({first + k: mass.strip() for k, mass in enumerate(listed)})
+    elif masses is None and population is not None and rate is not None:
+        law = binomial_sizes(population, rate)
+    else:
+        raise TheoryError(
+            "sizes", "one law of the size is needed", "give --masses, or --population and --rate"
+        )
+    found = size_uncertainty(law, gamma_below(epsilon))
+    lines = {
+        "n drawn from N, as printed": written(found.printed),
+        "n drawn from N + 1": written(found.shifted),
+        "delta, as corrected": f"{float_upper(found.delta):.9g}",
+    }
+    tell({f"Equation (2) at epsilon {epsilon}": lines}, form)
