@@ -50,7 +50,7 @@ def test_as_printed_the_equation_is_one_sided() -> None:
 
 
 def test_lemma_2_misses_the_share_that_is_not_sampled() -> None:
-    """At n = 1000, p = 0.99, epsilon = 1/2: 0.11, far above exp(-n p epsilon²/3)."""
+    """At n = 1000, p = 0.99, epsilon = 1/2 delta is above 0.1, exp(-n p epsilon²/3) is 1e-36."""
     asked = "theory sizes --population 1000 --rate 0.99 --epsilon 0.5 --format json"
     done = CliRunner().invoke(main, asked.split())
     assert done.exit_code == 0, done.output
