@@ -257,10 +257,26 @@ LIMITS = (
     Mutant(
         "the threshold that was asked for is the one that is reached",
         "ask/price.py",
-        "threshold=threshold + (fewest - 1) * most",
+        "threshold=threshold + more * most",
         "threshold=threshold",
         "ask/test_fewest_units.py::"
         "test_without_noise_just_the_groups_that_have_enough_beyond_the_threshold_appear",
+    ),
+    Mutant(
+        "the owner's fewest units raise every threshold of selected keys",
+        "statistics/collector.py",
+        "return of_one_unit + (self.fewest_units - 1) *",
+        "return of_one_unit + 0 *",
+        "ask/test_fewest_units_of_the_owner.py::"
+        "test_at_the_highest_noise_just_the_groups_of_enough_units_appear",
+    ),
+    Mutant(
+        "joined tables need as many units of a group as each of them",
+        "plan/reading.py",
+        "fewest = max(table.units_per_selected_group_min for table in private)",
+        "fewest = 1",
+        "ask/test_fewest_units_of_the_owner.py::"
+        "test_at_the_highest_noise_just_the_groups_of_enough_units_appear",
     ),
     Mutant(
         "a unit weighs less the more groups it is in",

@@ -180,6 +180,8 @@ def keys_need(plan: Plan) -> Iterator[str]:
         others = "; of units that are in g groups each it needs √g times as many"
         by_weights = others if selection.kind is Measured.KEY_WEIGHTS else ""
         yield f"a key{where} appears as often as not with {units:,} units{by_weights}"
+        if (fewest := level.fewest_units_in_words) is not None:
+            yield f"of keys{where}, {fewest}"
 
 
 def hidden_groups(level: Level) -> list[tuple[int, float]]:

@@ -155,9 +155,8 @@ def stages_differ(weights: int, stages: int) -> Refused:
 def _with_fewest_units(plan: Plan, fewest: int | None) -> Plan:
     """Return a plan whose selected keys have at least so many units, but for the chance of delta.
 
-    A key of one unit appears with a chance of at most delta, and one of fewer than k units reaches a
-    threshold that is k - 1 higher no more often. Raising what a noisy count must reach takes nothing from
-    anybody's privacy: it is done to the noisy count.
+    What the owner asks of every group it must have anyway (`Measuring.threshold_of`). 0 is of rehearsals,
+    which have no noise: it takes one unit from the threshold.
     """
     if fewest is None:
         return plan
@@ -175,8 +174,10 @@ def _with_fewest(level: Level, fewest: int) -> Level:
     threshold = level.priced.threshold
     if threshold is None or not level.outline.selects_keys:
         return level
+    declared = level.outline.measuring.fewest_units
+    more = max(fewest - declared, 0) if fewest else -1
     most = level.selection.size if level.selection is not None else 1  # that one unit counts
-    return replace(level, priced=replace(level.priced, threshold=threshold + (fewest - 1) * most))
+    return replace(level, priced=replace(level.priced, threshold=threshold + more * most))
 
 
 def _delta(

@@ -209,9 +209,10 @@ def _keys(level: Level) -> str:
             others = (
                 "; what all others have together is one row more" if level.outline.other else ""
             )
+            fewest = level.fewest_units_in_words
             return (
-                f"{UNKNOWN_KEYS} on distinct units: a key appears when "
-                f"{level.threshold_in_words}{others}"
+                f"{UNKNOWN_KEYS} on distinct units: a key appears when {level.threshold_in_words}"
+                f"{'' if fewest is None else f', and {fewest}'}{others}"
             )
 
 

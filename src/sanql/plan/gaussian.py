@@ -134,7 +134,7 @@ def _noises(
         noises.append(noise)
         events.append(GaussianEvent(noise.sigma2, squared))
         if index == measuring.selection:
-            threshold = _threshold(measurement, noise, failure)
+            threshold = measuring.threshold_of(_threshold(measurement, noise, failure))
             events.append(FailureEvent(failure))
     return tuple(noises), threshold, tuple(events)
 

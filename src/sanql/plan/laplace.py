@@ -67,7 +67,7 @@ class LaplaceMechanism(Mechanism):
                 cells = bounds.l1  # a unit moves each of at most l1 counts by one
                 truncated = truncated_geometric(epsilon * share / cells, delta / cells)
                 noises.append(truncated)
-                threshold = truncated.limit + 1
+                threshold = measuring.threshold_of(truncated.limit + 1)
                 spent_delta = delta
                 events.append(SelectionEvent(epsilon * share / cells, delta / cells, cells))
             elif measurement.picked:

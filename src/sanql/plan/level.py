@@ -18,6 +18,7 @@ from sanql.measurements import (
     sides,
 )
 from sanql.mechanisms import Noise
+from sanql.numbers import show_upper
 from sanql.plan.chosen_keys import check_nulls
 from sanql.plan.keys import (
     FilteringKey,
@@ -138,6 +139,18 @@ class Level:
             f" weighs 1/√g in each of them (of more than {self.selection.groups_max:,} so many count)"
         )
 
+    @property
+    def fewest_units_in_words(self) -> str | None:
+        """How many units the owner has a key need, and how often one of fewer appears all the same."""
+        fewest, index = self.outline.measuring.fewest_units, self.outline.measuring.selection
+        threshold = self.priced.threshold
+        if fewest == 1 or index is None or threshold is None or self.outline.free:
+            return None
+        most = (fewest - 1) * self.measurements[index].size  # that fewer units count
+        chance = self.noises[index].tail_upper(threshold - most)
+        often = f"with a chance of at most {show_upper(chance)}" if chance else "surely never"
+        return f"one of fewer than {fewest:,} units appears {often} (units_per_selected_group_min)"
+
     @computed_once
     def planned_noise(self) -> PlannedNoise:
         """The noise of each measurement, as estimates look at it."""
@@ -238,6 +251,7 @@ def _measuring(
     measuring = plan_measurements(
         aggregates, table, tables, setting, select_keys, groups, listed, importance
     )
+    measuring = replace(measuring, fewest_units=table.units_per_selected_group_min)
     if table.public:
         measuring = _insensitive(measuring)
     if table.second is not None:

@@ -36,11 +36,22 @@ def reading(source: From, tables: Mapping[str, Table]) -> Table:
     if not private:
         return Table(names, None, {})
     unit, kind, second = root_unit(private[0], tables), private[0].kind, private[0].second
+    fewest = max(table.units_per_selected_group_min for table in private)
     if isinstance(unit, RowUnit):
-        return Table(names, unit, {}, 1, None, 1)
+        return Table(names, unit, {}, 1, None, 1, units_per_selected_group_min=fewest)
     assert isinstance(unit, ColumnUnit)  # noqa: S101  (a private table has a unit)
     rows, groups, per_group = limits_joined(source, tables)
-    return Table(names, unit, {}, rows, per_group, groups, kind=kind, second=second)
+    return Table(
+        names,
+        unit,
+        {},
+        rows,
+        per_group,
+        groups,
+        kind=kind,
+        second=second,
+        units_per_selected_group_min=fewest,
+    )
 
 
 def column_of(reference: ColumnRef, tables: Mapping[str, Table]) -> Column | None:

@@ -26,6 +26,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "failures_max",
         "failures_total_max",
         "epsilon_per_query_min",
+        "units_per_selected_group_min",
         "auto_bounds",
         "exact_together",
         "alerts_at",
@@ -134,6 +135,7 @@ WORKERS_MOST = 64
 
 ROWS_MOST = 2**20
 GROUP_MOST = 1000
+UNITS_PER_GROUP_MOST = 9_999_999
 DOMAIN_VALUES_MOST = 100_000
 # At least one character fits, however many bytes it takes.
 TEXT_BYTES_LEAST = 4

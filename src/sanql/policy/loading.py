@@ -22,6 +22,7 @@ from sanql.policy.keys import (
     FAILURES_MOST,
     KEYS,
     SECTIONS,
+    UNITS_PER_GROUP_MOST,
 )
 from sanql.policy.kinds import largest_of, read_kinds, within_all
 from sanql.policy.model import (
@@ -185,7 +186,7 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         neighbours=neighbours or "add-remove",
         budget=budget or Budget(Fraction(0), Fraction(0)),
         accounting=accounting or "pure",
-        tables=tables,
+        tables=_with_fewest_units(dataset, tables),
         analysts=analysts,
         coalitions=coalitions,
         engine=engine,
@@ -206,6 +207,21 @@ def _read_policy(root: Section, file: Path) -> Policy | None:
         alerts_at=read_alerts(dataset),
         attackers=stated_attackers(root),
     )
+
+
+def _with_fewest_units(dataset: Section, tables: Mapping[str, Table]) -> dict[str, Table]:
+    """Return the tables, the private ones with how many units a group needs whose key is selected."""
+    fewest = dataset.read(
+        "units_per_selected_group_min",
+        integer_between(1, UNITS_PER_GROUP_MOST),
+        "write how many units a group needs whose key is selected privately, such as 10",
+    )
+    if fewest is None:
+        return dict(tables)
+    return {
+        name: table if table.public else replace(table, units_per_selected_group_min=fewest)
+        for name, table in tables.items()
+    }
 
 
 def _check_prices(

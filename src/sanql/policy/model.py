@@ -165,6 +165,9 @@ class Table:
     one; that it is one row is enforced where anything depends on it. `unique` says that the owner
     declares one row for each unit: the limits are enforced all the same, and should cut nothing.
 
+    A group whose key is selected privately appears for no fewer units than
+    `units_per_selected_group_min`, as the dataset declares it.
+
     In a dataset with several kinds of unit `kind` is that of `unit`. Where each row belongs to a unit of
     a `second` kind as well, limits are on rows in one group, of each kind its own.
     """
@@ -181,6 +184,7 @@ class Table:
     kind: str | None = None
     second: SecondKind | None = None
     protections: Protections | None = None
+    units_per_selected_group_min: int = 1
 
     @computed_once
     def kinds(self) -> tuple[str, ...]:

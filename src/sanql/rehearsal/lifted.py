@@ -54,7 +54,7 @@ def _table(table: Table, reach: Reach, limits: bool, bounds: bool, domains: bool
         name: _column(column, reach if bounds else Reach(), domains)
         for name, column in table.columns.items()
     }
-    table = replace(table, columns=columns)
+    table = replace(table, columns=columns, units_per_selected_group_min=1)
     return _without_limits(table, reach) if limits else table
 
 

@@ -65,6 +65,19 @@ class Measuring:
     setting: SensitivitySetting | None = None  # by which sums may be measured with their counts
     unit_norms: UnitNorms | None = None  # where units may be bounded by norm: by which
     hidden_weight: float = 1.0  # how much it matters what the selection of keys hides
+    fewest_units: int = (
+        1  # that a key needs which is selected, but for the chance of one unit's key
+    )
+
+    def threshold_of(self, of_one_unit: int) -> int:
+        """Return what a noisy count that selects must reach, given what hides the key of a single unit.
+
+        A key of one unit appears with a chance of at most delta, and one of fewer than k units reaches
+        a threshold that is k - 1 units higher no more often, whatever the noise. Raising what a noisy
+        count must reach takes nothing from anybody's privacy: it is done to the noisy count.
+        """
+        assert self.selection is not None  # noqa: S101  (what selects has a threshold)
+        return of_one_unit + (self.fewest_units - 1) * self.measurements[self.selection].size
 
 
 class Collector:
