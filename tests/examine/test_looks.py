@@ -53,6 +53,11 @@ def test_nothing_is_marked_before_anybody_looks_nor_while_nothing_changes(tmp_pa
         ('["F", "M", "X"]', '["F", "M"]', "table.people.column.sex.domain"),
         ("rows_per_unit_max = 12", "rows_per_unit_max = 10", "table.visits.rows_per_unit_max"),
         ("groups_per_unit_max = 4", "groups_per_unit_max = 3", "table.visits.groups_per_unit_max"),
+        (
+            "bounds = [0, 110] }",
+            "bounds = [0, 110], nullable = false }",
+            "table.people.column.age.nullable",
+        ),
         ("epsilon = 10.0", "epsilon = 9", "dataset.budget"),
         (
             "bounds = [2025-01-01, 2025-12-31]",

@@ -31,15 +31,35 @@ if TYPE_CHECKING:
     type=click.Choice(["one-row-per-person", "events", "survey"]),
     help="Make the decisions that suit such data, each with its reason.",
 )
-def init(files: tuple[Path, ...], name: str, output: Path | None, preset: str | None) -> None:
+@click.option(
+    "--look",
+    is_flag=True,
+    help="Read the rows, too, and propose types, bounds and domains (with -o).",
+)
+def init(
+    files: tuple[Path, ...], name: str, output: Path | None, preset: str | None, look: bool
+) -> None:
     """Draft a policy from Parquet, CSV or DuckDB files: names and types only, never values.
 
-    With -o it is written to a file, never over another. What is proposed is marked so.
+    With -o it is written to a file, never over another. What is proposed is marked so. With --look the
+    rows are read for proposals; that is on record, and such values are outside the guarantee.
     """
+    if look and output is None:
+        raise click.UsageError(
+            "--look puts the look on record beside the policy; say -o policy.toml"
+        )
+    _refuse_to_overwrite(output)
     with reported("table"):
         from sanql.policy import draft
 
-        _deliver(draft(list(files), name, preset), output)
+        seen = None
+        if look and output is not None:
+            from sanql.examine import look_to_draft
+
+            seen = look_to_draft(
+                list(files), name, output, lambda words: say(f"  {words}", err=True)
+            )
+        _deliver(draft(list(files), name, preset, seen), output)
 
 
 @click.group(name="import")
@@ -60,13 +80,21 @@ def smartnoise(metadata: Path, output: Path | None) -> None:
         _deliver(from_smartnoise(metadata), output)
 
 
+def _refuse_to_overwrite(output: Path | None) -> None:
+    if output is not None and (output.exists() or output.is_symlink()):
+        raise click.UsageError(f"{output} exists already; choose another name")
+
+
 def _deliver(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    if output.exists():
-        raise click.UsageError(f"{output} exists already; choose another name")
-    output.write_text(text, encoding="utf-8")
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        _refuse_to_overwrite(output)
+        raise
     say(f"wrote {output}; fill in what is left blank, then run: sanql check {output}")
 
 

@@ -12,6 +12,7 @@ from sanql.examine.looks import (
     looks_path,
     record_look,
 )
+from sanql.examine.proposals import look_to_draft
 from sanql.examine.reach import Reach, reach_of
 from sanql.examine.rows import readable_source, remove_leftovers
 
@@ -23,6 +24,7 @@ __all__ = [
     "chosen_in_words",
     "chosen_looking",
     "examine",
+    "look_to_draft",
     "looks_of",
     "looks_path",
     "reach_of",

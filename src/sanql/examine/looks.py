@@ -173,6 +173,7 @@ def _of_column(place: str, column: Column) -> Iterator[tuple[str, Any]]:
     yield f"{place}.bounds", _ends(column.bounds)
     yield f"{place}.total_bounds", _ends(column.total_bounds)
     yield f"{place}.domain", _domain(column.domain)
+    yield f"{place}.nullable", None if column.nullable else False
 
 
 def _ends(ends: tuple[Value, Value] | tuple[Fraction, Fraction] | None) -> list[str] | None:

@@ -95,22 +95,30 @@ class Rows:
 
 
 @contextmanager
-def examined_rows(policy: Policy, command: str, progress: Callable[[str], None]) -> Iterator[Rows]:
+def examined_rows(
+    policy: Policy, command: str, progress: Callable[[str], None], *, drafted: bool = False
+) -> Iterator[Rows]:
     """Give the rows of a policy's tables for a while; PolicyError where they cannot be read.
 
-    That a command looks at them is put on record before.
+    That a command looks at them is put on record before; for a policy that is `drafted` from them, before
+    the types of its columns are told by their values.
     """
     source, engine = readable_source(policy), open_engine()
+    if drafted:
+        record_look(policy, command, drafted=True)
     schema = engine.describe(source.inspection(policy))
     if schema is None:
         raise PolicyError([Fault("dataset.source", "it cannot be opened", "see that it is whole")])
+    if drafted:
+        schema = {**schema, "tables": _with_names(schema["tables"])}
     formats = source.formats(policy)
     bound = bind(policy, formats, schema)
     beside = {
         name: _side_by_side(table, formats[name], schema["tables"]) for name, table in bound.items()
     }
     remove_leftovers(policy)
-    record_look(policy, command)
+    if not drafted:
+        record_look(policy, command)
     folder, lock = locked_folder(policy.ledger.parent, _FOLDERS)
     try:
         database = folder / "rows.duckdb"
@@ -119,6 +127,14 @@ def examined_rows(policy: Policy, command: str, progress: Callable[[str], None])
             yield Rows(policy, bound, pool)
     finally:
         remove_folder(folder, lock)
+
+
+def _with_names(tables: Any) -> dict[str, list[list[Any]]]:
+    """Return a schema's tables without the columns that have no name, which no SQL can read."""
+    return {
+        name: [[field for field in fields if field[0]] for fields in files]
+        for name, files in tables.items()
+    }
 
 
 def remove_leftovers(policy: Policy) -> None:

@@ -1,7 +1,7 @@
 """What the data owner declares: policy.toml → Policy, and a draft to begin from."""
 
 from sanql.policy.document import lines_of
-from sanql.policy.drafting import draft
+from sanql.policy.drafting import draft, look_form
 from sanql.policy.forms import declaration_digest, domain_form, first_declaration_digest, table_form
 from sanql.policy.keys import PERIODS, ROWS_MOST
 from sanql.policy.loading import load, load_with_faults
@@ -41,6 +41,8 @@ from sanql.policy.postgres_address import (
     SourceDatabase,
     named_place,
 )
+from sanql.policy.presets import names_somebody, units_by_name
+from sanql.policy.proposals import DOMAIN_PROPOSED_MOST, SeenColumn, SeenTables
 from sanql.policy.section import fold, place_of
 from sanql.policy.smartnoise import from_smartnoise
 from sanql.policy.units import identifiers, own_unit, root_unit, unit_path
@@ -48,6 +50,7 @@ from sanql.policy.values import show_number
 from sanql.results import Budget, PacedBudget
 
 __all__ = [
+    "DOMAIN_PROPOSED_MOST",
     "PERIODS",
     "ROWS_MOST",
     "Accounting",
@@ -77,6 +80,8 @@ __all__ = [
     "Protections",
     "RowUnit",
     "SecondKind",
+    "SeenColumn",
+    "SeenTables",
     "SourceDatabase",
     "SparkCluster",
     "StatedAttacker",
@@ -97,7 +102,9 @@ __all__ = [
     "lines_of",
     "load",
     "load_with_faults",
+    "look_form",
     "named_place",
+    "names_somebody",
     "own_unit",
     "period_after",
     "period_of",
@@ -106,4 +113,5 @@ __all__ = [
     "show_number",
     "table_form",
     "unit_path",
+    "units_by_name",
 ]

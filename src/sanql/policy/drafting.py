@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from sanql.errors import Fault, PolicyError
 from sanql.policy.columns import COLUMN_TYPES
 from sanql.policy.presets import PRESETS, Preset, units_by_name
+from sanql.policy.proposals import SeenColumn, SeenTables, proposals_for
 from sanql.policy.schema import (
     ColumnSchema,
     TableSchema,
@@ -15,9 +17,9 @@ from sanql.policy.schema import (
     Unsupported,
     read_schemas,
 )
-from sanql.policy.section import fold, quote
+from sanql.policy.section import Mistake, fold, quote
 from sanql.policy.source import FILE_SUFFIXES
-from sanql.policy.values import show_number
+from sanql.policy.values import parse_column_name, show_number
 from sanql.visible import toml_key, toml_text
 
 _HEAD = """\
@@ -25,6 +27,24 @@ _HEAD = """\
 # are its first line, so that must not be a row.)
 # Each "" is a decision that only you can make, and `sanql check` lists those still open.
 # docs/policy.md explains every key.
+"""
+
+_HEAD_LOOKED = """\
+# A draft made by looking at the rows. What a comment calls SEEN is proposed from what they hold, which is
+# no reason that a guarantee can rest on: replace it by what you know of the subject from elsewhere.
+# That the rows were looked at is on record beside the ledger, and values written from here on are marked
+# as chosen looking at the data, in certificates, too.
+# Each "" is a decision that only you can make, and `sanql check` lists those still open.
+# docs/policy.md explains every key.
+"""
+
+_FOR_LOOKING = """\
+[dataset]
+name = {name}
+source = {source}
+neighbours = "add-remove"
+budget = {{ epsilon = 1, delta = 0 }}
+accounting = "pure"
 """
 
 _DATASET = """
@@ -71,8 +91,13 @@ privacy_unit = {unit}
 """
 
 
-def draft(files: Sequence[Path], name: str, preset: str | None = None) -> str:
-    """Return the text of a policy for the files, from their schemas alone.
+def draft(
+    files: Sequence[Path],
+    name: str,
+    preset: str | None = None,
+    seen: SeenTables | None = None,
+) -> str:
+    """Return the text of a policy for the files, from their schemas alone, or from what was `seen`, too.
 
     Loading it unchanged reports each decision that is still blank; a preset makes those that suit a kind
     of data, and says why. A folder stands for all
@@ -81,11 +106,25 @@ def draft(files: Sequence[Path], name: str, preset: str | None = None) -> str:
     paths = [Path(file) for file in files]
     if not paths:
         raise PolicyError([Fault("files", "no file is named", "name the files that hold the data")])
+    tables = _tables(paths)
+    chosen = None if preset is None else PRESETS[preset]
+    opening = _HEAD if seen is None else _HEAD_LOOKED
+    opening += dataset_section(name, _common_source(paths), chosen)
+    found = seen or {}
+    return opening + "".join(_draft_table(t, chosen, found.get(t.name, {})) for t in tables)
+
+
+def look_form(files: Sequence[Path], name: str) -> str:
+    """Return the text of a policy by which an owner's rows are looked at: columns as they are found."""
+    tables = _tables(files)
+    opening = _FOR_LOOKING.format(name=toml_text(name), source=toml_text(_common_source(files)))
+    return opening + "".join(f"[table.{toml_key(t.name)}]\npublic = true\n" for t in tables)
+
+
+def _tables(paths: Sequence[Path]) -> list[TableSchema]:
     tables = [table for path in paths for table in read_schemas(path)]
     _check_names(tables)
-    chosen = None if preset is None else PRESETS[preset]
-    opening = _HEAD + dataset_section(name, _common_source(paths), chosen)
-    return opening + "".join(_draft_table(table, chosen) for table in tables)
+    return tables
 
 
 def dataset_section(name: str, source: str, preset: Preset | None = None) -> str:
@@ -134,19 +173,23 @@ def _check_names(tables: Sequence[TableSchema]) -> None:
         raise PolicyError([Fault("files", "no table is found", "name files that hold tables")])
 
 
-def _draft_table(table: TableSchema, preset: Preset | None) -> str:
+def _draft_table(
+    table: TableSchema, preset: Preset | None, looked: Mapping[str, SeenColumn]
+) -> str:
     lines: list[str] = []
     seen: set[str] = set()
     for column in table.columns:
-        line = _draft_column(column)
+        line = _draft_column(column, looked.get(column.name))
         lines.append(f"# twice in the source: {line}" if column.name in seen else line)
         seen.add(column.name)
-    unit, rows = _unit_and_rows(table, preset)
+    unit, rows = _unit_and_rows(table, preset, looked)
     opening = _TABLE.format(name=toml_key(table.name), unit=unit, rows=rows)
     return opening + "\n".join(lines) + "\n"
 
 
-def _unit_and_rows(table: TableSchema, preset: Preset | None) -> tuple[str, str]:
+def _unit_and_rows(
+    table: TableSchema, preset: Preset | None, looked: Mapping[str, SeenColumn]
+) -> tuple[str, str]:
     """Return what is written of the unit and of its rows: proposals are marked, the rest is blank."""
     likely = units_by_name([column.name for column in table.columns])
     rows = 'rows_per_unit_max = ""\n' if preset is None else f"{preset.rows}\n" * bool(preset.rows)
@@ -154,17 +197,28 @@ def _unit_and_rows(table: TableSchema, preset: Preset | None) -> tuple[str, str]
         return preset.unit, rows
     if preset is not None and len(likely) == 1:
         return f"{toml_text(likely[0])}  # proposed, by its name: is it whoever is protected?", rows
-    named = ", ".join(map(toml_text, likely))
-    return f'""{f"  # by their names it might be: {named}" if likely else ""}', rows
+    varied = [name for name, column in looked.items() if column.likely_unit and name not in likely]
+    remarks = [
+        f"{how} it might be: {', '.join(map(toml_text, names))}"
+        for how, names in (("by their names", likely), ("SEEN to differ enough,", varied))
+        if names
+    ]
+    return "  # ".join(['""', "; ".join(remarks)]) if remarks else '""', rows
 
 
-def _draft_column(column: ColumnSchema) -> str:
+def _draft_column(column: ColumnSchema, seen: SeenColumn | None = None) -> str:
     key = toml_key(column.name)
     if not column.name.strip():
         return "# a column without a name is left out: often the rows' numbers, which say nothing"
+    if seen is not None and not _may_be_named(column.name):
+        return f"# {key} is left out: a policy cannot have that name; rename it in the data"
     match column.type:
         case Unsupported():
             return f"# {key} is left out: analysts cannot use its type (a privacy_unit may have it)"
+        case Unstated() if seen is not None:
+            return _seen_column(key, seen, None, "type")
+        case str() if seen is not None and seen.type == column.type:
+            return _seen_column(key, seen, column.precision)
         case Unstated():
             return f'{key} = {{ type = "" }}  # {", ".join(COLUMN_TYPES)}'
         case str() as type if column.precision is not None:
@@ -172,3 +226,21 @@ def _draft_column(column: ColumnSchema) -> str:
             return f'{key} = {{ type = "{type}", precision = {step} }}'
         case str() as type:
             return f'{key} = {{ type = "{type}" }}'
+
+
+def _may_be_named(name: str) -> bool:
+    try:
+        return bool(parse_column_name(name))
+    except Mistake:
+        return False
+
+
+def _seen_column(key: str, seen: SeenColumn, precision: Fraction | None, *types: str) -> str:
+    """Return a column's line; what was proposed by looking at its values is named in a comment."""
+    written = {"type": f'"{seen.type}"'}
+    if precision is not None:
+        written["precision"] = show_number(precision)
+    proposed = proposals_for(seen, precision)
+    line = ", ".join(f"{name} = {value}" for name, value in (written | proposed).items())
+    told = ", ".join([*types, *proposed])
+    return f"{key} = {{ {line} }}" + (f"  # SEEN in the rows: {told}" if told else "")

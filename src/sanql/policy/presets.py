@@ -14,6 +14,7 @@ _WHO = (
     "participant|passenger|patient|person|player|pupil|resident|respondent|student|subject|tailnum|"
     "taxpayer|user|visitor|voter|worker"
 )
+_SOMEBODY = re.compile(r"(^|.*[ _-])(name|surname|firstname|lastname|address|phone|e?mail)", re.I)
 _UNIT = re.compile(
     rf"({_WHO})s?([ _-]?(id|key|no|nr|num|number|code|uuid))?|(ssn|email|id|uuid)", re.I
 )
@@ -73,3 +74,12 @@ def units_by_name(columns: Sequence[str]) -> list[str]:
     """
     found = [(match[1] is None, name) for name in columns if (match := _UNIT.fullmatch(name))]
     return [name for _, name in sorted(found, key=lambda each: each[0])]
+
+
+def names_somebody(column: str) -> bool:
+    """Return whether a column's name says that its values are whose a row is, or lead to them.
+
+    >>> [names_somebody(name) for name in ("patient_id", "last_name", "ward")]
+    [True, True, False]
+    """
+    return bool(_UNIT.fullmatch(column) or _SOMEBODY.fullmatch(column))
