@@ -80,7 +80,6 @@ NO_PART = {
     "Query.null_groups": "each key says whether NULL is one of its values",
     "Query.sets": "each set is a level of its own",
     "Table.summaries": "how rows are stored, which changes no cell",
-    "Table.protections": "what certificates say besides, which changes no cell",
     "Table.units_per_selected_group_min": "the threshold follows from it, and is part of the name",
     "Measuring.fewest_units": "the threshold follows from it, and is part of the name",
 }
