@@ -22,6 +22,7 @@ from privacy.worlds import UNITS, Bounding, Row, draw_units, neighbour_of, write
 from sanql.errors import Refused
 from sanql.mechanisms import DiscreteGaussian, Noise, drawn_noise
 from sanql.noise.cells import add_noise
+from sanql.plan.chosen_values import noise_for
 from sanql.plan.keys import PrivateKeys
 from sanql.plan.level import Level
 from sanql.policy.model import Neighbours
@@ -92,12 +93,25 @@ def test_neighbours_are_charged_and_shown_alike(
                 continue
             if not isinstance(planned.outline.keys, PrivateKeys):
                 assert asked == asked_there, sql
+            if any(part.choices for part in planned.measurements):
+                # how many values of a unit count is drawn, and the noise is in proportion to it
+                assert {noise for noise, _ in asked} <= {*drawn(planned), *of_each_choice(planned)}
+                continue
             assert Counter(noise for noise, _ in asked) == Counter(drawn(planned)), sql
 
 
 def drawn(planned: Level) -> list[Noise]:
     """Return the noise that is drawn for each measurement: a side of a pair has one of two parts."""
     return list(map(drawn_noise, planned.noises))
+
+
+def of_each_choice(planned: Level) -> set[Noise]:
+    """Return the noises that counts of distinct values may have, one for each number that may count."""
+    return {
+        noise_for(planned, index, chosen)
+        for index, part in enumerate(planned.measurements)
+        for chosen in part.choices
+    }
 
 
 def busiest(*places: str) -> list[Row]:

@@ -133,7 +133,7 @@ def replay_stream(seed: int, count: int, folder: Path) -> None:
 
 
 def test_neighbours_move_other_groups_by_no_more_than_declared(tmp_path: Path) -> None:
-    replay_stream(5, 120, tmp_path)
+    replay_stream(6, 120, tmp_path)
 
 
 @pytest.mark.soak
