@@ -67,7 +67,7 @@ SELECT race, educ, married, COUNT(*) AS n FROM PUMS.PUMS GROUP BY race, educ, ma
 SELECT p.sex, AVG(p.income) OVER () FROM PUMS.PUMS p;
 SELECT ROUND(AVG(income), 2) AS i, CEILING(AVG(age)) AS a FROM PUMS.PUMS;
 -- over statistics
-SELECT MAX(n) - MIN(n) AS spread FROM (SELECT educ, COUNT(*) AS n FROM PUMS.PUMS GROUP BY educ) AS t;
+SELECT MAX(n) AS most, SUM(n) AS everybody FROM (SELECT educ, COUNT(*) AS n FROM PUMS.PUMS GROUP BY educ) AS t;
 SELECT sex, SUM(income) / SUM(age) AS ratio FROM PUMS.PUMS GROUP BY sex;
 SELECT COUNT(*) AS c, married FROM PUMS.PUMS WHERE educ >= '2' GROUP BY married;
 -- over statistics

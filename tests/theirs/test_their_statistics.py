@@ -50,7 +50,7 @@ def test_a_question_over_statistics_is_answered_as_duckdb_answers_it(
     for row in sorted(expected, key=repr):
         found.remove(next(other for other in found if _alike(row, other)))
     for row in found:  # days, or places, that public keys list and of which there is nobody
-        assert 0 in row
+        assert 0 in row or "0.0%" in row
 
 
 def _alike(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

@@ -32,7 +32,7 @@ SOURCES = [
     "pg_catalog.pg_class", "pg_catalog.people", "hostile.people JOIN data.people AS p ON TRUE",
     "(VALUES (age)) AS t(a)", "people p, people q", "people TABLESAMPLE 10%",
     "people JOIN people q USING (age)", "people ASOF JOIN people q USING (age)", "people POSITIONAL JOIN people",
-    "people, LATERAL (SELECT 1)", "people PIVOT (COUNT(*) FOR city IN ('a'))", "range(10)", "unnest([age])",
+    "people, LATERAL (SELECT 1)", "people PIVOT (COUNT(*) FOR city IN ('a'))", "range(age)", "unnest([age])",
     "people UNPIVOT (a FOR b IN (age))", "system", "cells", "input", "people AT (VERSION => 1)",
 ]  # fmt: skip
 CLAUSES = [

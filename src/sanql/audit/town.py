@@ -7,13 +7,14 @@ once, and nobody's coin says anything of another's.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sanql.entropy import OsEntropy
 
 ROWS_MAX = 3
 """How many rows of one person count; those who are there have more."""
@@ -78,7 +79,8 @@ def write_town(folder: Path, people: int, accounting: str) -> Town:
     import pyarrow as pa
     import pyarrow.parquet
 
-    coins = np.array([secrets.randbits(1) == 1 for _ in range(people)])
+    thrown = np.frombuffer(OsEntropy().bytes((people + 7) // 8), dtype=np.uint8)
+    coins = np.unpackbits(thrown)[:people].astype(bool)
     seats = np.flatnonzero(coins)
     often = np.repeat(seats, 2 * ROWS_MAX + 1)
     tables = {
