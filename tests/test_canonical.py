@@ -71,6 +71,7 @@ SHAPES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(SHAPES)
 def test_a_shape_is_written_as_sorted_json(shape: Shape) -> None:
     written = json.dumps(plain(shape), sort_keys=True, separators=(",", ":"))

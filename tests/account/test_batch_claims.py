@@ -33,6 +33,7 @@ def deviation_claimed(events: int) -> float:
     return math.sqrt(2) * low
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", [1, 5, 14, 20, 60])
 def test_a_joint_claim_gains_nothing_beside_the_better_noise(events: int) -> None:
     rho = float(gaussian_rho_lower(Fraction(1), Fraction(1, 10**8)))

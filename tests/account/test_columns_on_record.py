@@ -110,6 +110,7 @@ def test_a_charge_that_is_refused_puts_no_column_on_record(
     assert len(columns_in(longer)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["format_1/pure", "format_2/renyi"])
 def test_a_ledger_of_an_earlier_format_gets_its_columns_with_its_next_charge_and_not_before(
     which: str, tmp_path: Path, laplace: Laplace

@@ -42,6 +42,7 @@ def answered(ledger: Ledger, charge: Charge) -> Iterator[int]:
         number += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accounting", "epsilon"),
     [("pure", "0.04"), ("pure", "0.4"), ("pure", "4"), ("renyi", "0.2"), ("renyi", "1"), ("renyi", "4")],

@@ -49,6 +49,7 @@ def quota(ledger: Ledger, charge: Charge, analyst: str) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "who",
     [

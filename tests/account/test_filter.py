@@ -171,6 +171,7 @@ def test_gaussians_that_fit_never_exceed_the_budget_in_truth_and_go_further_than
     assert true <= float(rule.spent_upper(totals).epsilon) <= float(epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "count_pure"), [(50, 50), (200, 200)])
 def test_laplaces_that_fit_never_exceed_the_budget_in_truth_and_go_further_than_their_sum(
     scale: int, count_pure: int

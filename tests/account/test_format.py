@@ -106,6 +106,7 @@ def test_reading_an_old_ledger_tells_what_it_told_and_writes_nothing(town: Path)
     assert head_path(town / "town.ledger").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_first_write_appends_the_new_format_and_what_was_spent_stays_spent(
     town: Path, laplace: Laplace
 ) -> None:
@@ -124,6 +125,7 @@ def test_the_first_write_appends_the_new_format_and_what_was_spent_stays_spent(
         assert {balance.account: balance.spent_upper for balance in ledger.balances()} == after
 
 
+@pytest.mark.slow
 def test_a_refused_question_leaves_an_old_ledger_as_it_is(town: Path, laplace: Laplace) -> None:
     with opened(town) as ledger:
         for _ in range(2):
@@ -133,6 +135,7 @@ def test_a_refused_question_leaves_an_old_ledger_as_it_is(town: Path, laplace: L
     assert kinds(town) == recorded(town)["kinds"]
 
 
+@pytest.mark.slow
 def test_two_that_opened_an_old_ledger_write_one_format_record(
     town: Path, laplace: Laplace
 ) -> None:

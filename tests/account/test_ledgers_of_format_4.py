@@ -37,6 +37,7 @@ class TestLedgersOfFormat4(RecordedLedgers):
         assert kinds[books.head.sequence] == "checkpoint"
         assert books.head.sequence > 30
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sum_kept", ["charged", "balances"])
     def test_sums_that_were_changed_are_passed_over_and_found(
         self, sum_kept: str, town: Path

@@ -242,6 +242,7 @@ def test_a_charge_after_everything_was_lost_is_found(
     assert fault is not None and (fault.sequence, "exceeds" in fault.message) == (sequence, True)
 
 
+@pytest.mark.slow
 @given(
     steps=st.lists(
         st.one_of(

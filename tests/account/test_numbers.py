@@ -99,6 +99,7 @@ def test_a_number_has_as_many_digits_however_it_is_reduced(value: Fraction) -> N
     assert show_lower(Fraction(99996, 10**5), 4) == "0.9999"
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=0, max_value=10), st.fractions(min_value=0, max_value=10))
 def test_spent_and_left_as_shown_exceed_their_sum_by_at_most_a_last_digit(
     spent: Fraction, left: Fraction

@@ -324,6 +324,7 @@ def renaming(table: str, column: str | None, to: str) -> dict[str, Any]:
     return {"table": table, "column": column, "to": to} | said
 
 
+@pytest.mark.slow
 @given(st.lists(JOINS | RENAMES, max_size=8))
 @example([renaming("people", "a", "b"), renaming("people", None, "a"), renaming("a", "a", "x")])
 @example([renaming("people", None, "a"), renaming("a", "a", "b"), renaming("a", None, "people")])

@@ -83,6 +83,7 @@ GROWN: dict[str, tuple[dict[str, Unit | None], dict[str, Unit | None]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "more"), GROWN.values(), ids=list(GROWN))
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
 def test_a_private_table_joins_with_a_charge_and_what_was_spent_stays_spent(

@@ -133,6 +133,7 @@ def _open_in_a_process(policy: Policy) -> int:
         return 0
 
 
+@pytest.mark.slow
 def test_processes_that_open_the_same_tranche_open_it_once(policy: Policy) -> None:
     opened(policy).close()
     with multiprocessing.get_context("spawn").Pool(4) as pool:

@@ -54,6 +54,7 @@ def shown_at_every_door(san: San, sql: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_every_width_is_said_to_be_of_noise_where_limits_may_cut(san: San) -> None:
     for door, text in shown_at_every_door(san, CUT).items():
         assert all("noise" in rest.split("\n")[0] for rest in after_widths(text)), (door, text)

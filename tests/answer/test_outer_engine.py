@@ -62,6 +62,7 @@ def sorted_numbers(millions: int) -> int:
     return int(found.column("last")[0].as_py())
 
 
+@pytest.mark.slow
 def test_a_question_has_as_much_memory_as_the_limit_says_whatever_others_compute_just_then() -> (
     None
 ):

@@ -137,6 +137,7 @@ def test_public_data_has_exact_quantiles_and_null_where_there_are_none(planned: 
     assert shown.table.to_pylist() == [{"m": None, "least": None}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", ["0", "0.25", "0.3", "0.5", "0.9", "1"])
 @pytest.mark.parametrize("disc", [False, True])
 def test_intervals_without_noise_hold_for_all_small_data(

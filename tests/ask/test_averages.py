@@ -45,6 +45,7 @@ def san(tmp_path: Path) -> Iterator[San]:
         yield opened
 
 
+@pytest.mark.slow
 def test_averages_without_noise_are_those_of_the_rows_and_repeats_are_free(san: San) -> None:
     prices = [i % 51 for i in range(4000)]
     for sql in (MEAN, BY_KIND, ROLLUP, PER_UNIT):

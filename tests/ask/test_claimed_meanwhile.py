@@ -51,6 +51,7 @@ def while_looking(monkeypatch: pytest.MonkeyPatch, other: San) -> None:
     monkeypatch.setattr(admission, "claimable", claim_first)
 
 
+@pytest.mark.slow
 def test_data_that_are_claimed_for_the_same_account_meanwhile_are_its_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_data_that_are_claimed_for_the_same_account_meanwhile_are_its_own(
         assert balance.spent_upper.epsilon == Fraction(2, 10)
 
 
+@pytest.mark.slow
 def test_data_that_another_account_claims_meanwhile_are_not(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,6 +213,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_whatever_can_be_typed_reads_back_as_it_was(value: object) -> None:
     assert from_plain(to_plain(value)) == value

@@ -59,6 +59,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(tmp_path: Path, sql: str)
     assert min(inside.values()) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", OVER)
 def test_the_truth_is_inside_what_exact_numbers_make(tmp_path: Path, sql: str) -> None:
     with opened(tmp_path, SilentSampler()) as san:
@@ -78,6 +79,7 @@ NONE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", NONE)
 def test_what_has_no_interval_is_named(tmp_path: Path, sql: str) -> None:
     with opened(tmp_path, SilentSampler()) as san:
@@ -87,6 +89,7 @@ def test_what_has_no_interval_is_named(tmp_path: Path, sql: str) -> None:
         assert "no interval for x" in answer.footer()[0]
 
 
+@pytest.mark.slow
 def test_an_interval_through_zero_has_no_end(tmp_path: Path) -> None:
     sql = (
         "SELECT (SELECT COUNT(*) FROM people) * 1.0 / "
@@ -96,6 +99,7 @@ def test_an_interval_through_zero_has_no_end(tmp_path: Path) -> None:
         assert san.query(sql, epsilon=1).intervals["x"] == [(None, None)]
 
 
+@pytest.mark.slow
 def test_a_share_is_about_as_exact_as_its_parts(tmp_path: Path) -> None:
     with opened(tmp_path, SilentSampler()) as san:
         answer = san.query(ONE_STAGE[0], epsilon=1)
@@ -105,6 +109,7 @@ def test_a_share_is_about_as_exact_as_its_parts(tmp_path: Path) -> None:
         assert high - low < 2  # percent, of 3,000 people
 
 
+@pytest.mark.slow
 def test_intervals_widen_with_the_confidence(tmp_path: Path) -> None:
     def width(san: San, confidence: str) -> float:
         answer = san.query(ONE_STAGE[0], epsilon=1, confidence=confidence)
@@ -116,6 +121,7 @@ def test_intervals_widen_with_the_confidence(tmp_path: Path) -> None:
         assert width(san, "0.5") < width(san, "0.9") < width(san, "0.999")
 
 
+@pytest.mark.slow
 def test_what_becomes_too_long_with_its_interval_is_shown_without(tmp_path: Path) -> None:
     """Ends are written out of ends: of nested divisions that would be more than the engine can take."""
     part = "(SELECT COUNT(*) FROM people WHERE age > {})"
@@ -130,6 +136,7 @@ def test_what_becomes_too_long_with_its_interval_is_shown_without(tmp_path: Path
     assert answer.charge == explained.charge
 
 
+@pytest.mark.slow
 def test_what_the_engine_cannot_take_is_refused_before_it_is_charged(tmp_path: Path) -> None:
     value = "(SELECT COUNT(*) FROM people)"
     for _ in range(14):

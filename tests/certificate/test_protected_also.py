@@ -53,6 +53,7 @@ def _steps_of(event: LaplaceEvent | GaussianEvent) -> list[tuple[int, int]]:
     return inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_chain_of_steps_tells_more_than_is_proved(seed: int) -> None:
     random.seed(seed)

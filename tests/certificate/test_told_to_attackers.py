@@ -87,6 +87,7 @@ def stated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return policy
 
 
+@pytest.mark.slow
 def test_the_demo_speaks_of_its_attackers(stated: Path) -> None:
     assert set(load(stated).attackers) == {"analyst ana", "analyst bo"}
     with sanql.open(stated, analyst="ana") as ana:

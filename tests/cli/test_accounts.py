@@ -270,6 +270,7 @@ def test_data_of_a_closed_account_stay_its_own(town: Town) -> None:
     assert verify(town.root / "town.ledger").sound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", ["other-data", "other-terms"])
 def test_released_data_may_have_another_account_that_names_the_one_before(
     statement: str, town: Town

@@ -48,6 +48,7 @@ def policy(tmp_path: Path) -> str:
     return str(tmp_path / "policy.toml")
 
 
+@pytest.mark.slow
 def test_a_tranche_is_opened_once_and_pays_for_all_releases(policy: str) -> None:
     release = ("continual", "release", "people", "--until", "2026-01-06", "-p", policy)
     refused = run(*release)
@@ -67,6 +68,7 @@ def test_a_tranche_is_opened_once_and_pays_for_all_releases(policy: str) -> None
     assert "held something 10% likely" in said and "epsilon 1 open, 1 a month" in said
 
 
+@pytest.mark.slow
 def test_no_tranche_is_opened_where_the_ledger_is_gone(policy: str) -> None:
     assert run("budget", "open", "2026-01", "-p", policy).exit_code == 0
     assert (

@@ -51,6 +51,7 @@ def test_rotating_and_revoking_take_effect_at_once(policy: Path) -> None:
     assert [(who["name"], who["state"]) for who in listed["people"]] == [("ana", "revoked")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -76,6 +76,7 @@ def shop(folder: Path, number: str) -> tuple[Policy, PreparedSource, PreparedSou
     return policy, prepare(policy, engine=engine), prepare(policy, engine=engine, copied=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["i", "i // 2"], ids=["one row a key", "two rows a key"])
 def test_cells_are_those_of_the_original(tmp_path: Path, number: str) -> None:
     policy, original, copy = shop(tmp_path, number)
@@ -89,6 +90,7 @@ def test_cells_are_those_of_the_original(tmp_path: Path, number: str) -> None:
                 assert sorted(map(str, found)) == sorted(map(str, whole)), sql
 
 
+@pytest.mark.slow
 def test_no_join_is_needed_where_no_key_leads_to_two_rows(tmp_path: Path) -> None:
     policy, original, copy = shop(tmp_path, "i")
     assert set(copy.units) == {"items", "returns"}
@@ -97,6 +99,7 @@ def test_no_join_is_needed_where_no_key_leads_to_two_rows(tmp_path: Path) -> Non
     assert '"orders"' not in compile_plan(level, copy, SECRET).sql
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["i", "i // 2"], ids=["attached", "followed"])
 def test_long_questions_are_tried_alike(tmp_path: Path, number: str) -> None:
     """On empty tables, in which no unit is attached."""
@@ -118,6 +121,7 @@ def test_where_a_key_leads_to_two_rows_references_are_followed(tmp_path: Path) -
         assert opened.sql("SELECT count(*) FROM items").fetchall() == [(2000,)]
 
 
+@pytest.mark.slow
 def test_rows_that_lead_to_nobody_are_left_out(tmp_path: Path) -> None:
     _, _, copy = shop(tmp_path, "i")
     owned = "FROM orders WHERE person IS NOT NULL"

@@ -44,6 +44,7 @@ def test_two_keys_come_first_in_different_units_under_different_secrets() -> Non
         assert abs(same - UNITS / 2) < FAR * (UNITS / 4) ** 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "rows", "most"), [(7, 7, 3), (20, 20, 19), (5, 9, 4), (30, 31, 1)]
 )

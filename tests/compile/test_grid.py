@@ -26,6 +26,7 @@ def steps(value: float | None, low: int, high: int, grid: Fraction) -> int | Non
     return math.floor(held * float(grid.denominator) + 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_sums_on_a_grid_leave_out_what_is_no_number(seed: int) -> None:
     """Whichever sum the engine chooses from what it knows of the column's ends."""

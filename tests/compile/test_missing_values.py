@@ -57,6 +57,7 @@ def kinds(plan: Plan) -> list[Measured]:
     return [measurement.kind for measurement in plan.levels[0].measurements]
 
 
+@pytest.mark.slow
 def test_what_is_missing_or_cannot_be_read_is_the_lower_bound(tmp_path: Path) -> None:
     policy = people(tmp_path)
     (row,) = exact(policy, "SELECT COUNT(age), SUM(age), SUM(cost) FROM people")
@@ -73,6 +74,7 @@ def test_what_is_missing_or_cannot_be_read_is_the_lower_bound(tmp_path: Path) ->
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_conditions_see_the_value_that_is_read(tmp_path: Path) -> None:
     policy = people(tmp_path)
     for condition, count in [
@@ -104,6 +106,7 @@ def test_what_an_outer_join_leaves_out_stays_missing(tmp_path: Path) -> None:
     assert sorted(row.values()) == [2, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_under_change_one_rows_are_public_and_sums_move_by_the_width_of_bounds(
     tmp_path: Path, missing: bool

@@ -22,6 +22,7 @@ code = { type = "integer", bounds = [0, 65535] }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copied", [False, True])
 def test_values_at_and_beyond_the_ends_of_as_many_bins_as_there_may_be_are_counted(
     tmp_path: Path, copied: bool

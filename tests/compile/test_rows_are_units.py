@@ -66,6 +66,7 @@ def town(folder: Path, rows: str) -> tuple[Policy, PreparedSource]:
     return policy, prepare(policy, engine=open_engine("in_process"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_the_shorter_way_leads_to_the_same_cells(tmp_path: Path, sql: str) -> None:
     policy, source = town(tmp_path, ROWS)
@@ -77,6 +78,7 @@ def test_the_shorter_way_leads_to_the_same_cells(tmp_path: Path, sql: str) -> No
     assert any(value for row in shorter for value in row.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["in_process", "workers"])
 def test_a_unit_with_two_rows_is_noticed_and_bounded(tmp_path: Path, kind: str) -> None:
     policy, source = town(tmp_path, ROWS + TWICE)
@@ -86,6 +88,7 @@ def test_a_unit_with_two_rows_is_noticed_and_bounded(tmp_path: Path, kind: str) 
     assert row == {"m0": 300}
 
 
+@pytest.mark.slow
 def test_what_a_worker_sees_is_what_this_process_sees(tmp_path: Path) -> None:
     policy, source = town(tmp_path, ROWS)
     (tmp_path / "other").mkdir()

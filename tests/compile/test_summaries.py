@@ -128,6 +128,7 @@ def shop(
     return policy, prepare(policy, engine=open_engine("in_process"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", [*ADDED_UP, *FROM_ROWS])
 @pytest.mark.parametrize(("neighbours", "delta"), [("add-remove", "1e-6"), ("change-one", None)])
 def test_cells_are_those_of_the_rows(
@@ -207,6 +208,7 @@ def test_beside_a_value_is_in_how_many_groups_its_unit_is_and_how_long(
             assert wrong == [(0, None, None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "apart"),
     [
@@ -271,6 +273,7 @@ def test_other_bounds_are_another_copy(tmp_path: Path) -> None:
     assert len(names) == 6
 
 
+@pytest.mark.slow
 def test_columns_may_be_called_as_those_that_a_copy_has_besides(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     names = ("b", "k", "n", "u", "x0", "y0", "b0", "rows", "bucket")
@@ -300,6 +303,7 @@ def test_columns_may_be_called_as_those_that_a_copy_has_besides(tmp_path: Path) 
             assert "summaries" in compile_plan(level, source, SECRET).in_full()
 
 
+@pytest.mark.slow
 def test_the_command_says_what_adding_up_takes(
     shop: tuple[Policy, PreparedSource], tmp_path: Path
 ) -> None:

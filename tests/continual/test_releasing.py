@@ -101,6 +101,7 @@ def counted(rows: list[Row], last: date, most: int) -> int:
     return sum(min(most, own) for own in per_person.values())
 
 
+@pytest.mark.slow
 def test_without_noise_every_period_has_what_a_loop_counts(opened: Callable[..., San]) -> None:
     rows = rows_of(40, 12, 1)
     with opened(rows, sampler=SilentSampler()) as san:
@@ -117,6 +118,7 @@ def test_without_noise_every_period_has_what_a_loop_counts(opened: Callable[...,
         assert period.so_far == pytest.approx(len(there), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_one_person_moves_what_is_released_by_their_first_rows_by_age(
     opened: Callable[..., San],
 ) -> None:
@@ -149,6 +151,7 @@ def _released(san: San, name: str, until: str) -> list[int]:
     return [*released(san.session, _stream(san.session, name))]
 
 
+@pytest.mark.slow
 def test_the_first_release_is_charged_with_all_and_later_ones_and_repeats_are_free(
     opened: Callable[..., San],
 ) -> None:
@@ -170,6 +173,7 @@ def test_the_first_release_is_charged_with_all_and_later_ones_and_repeats_are_fr
     assert verify(path).sound
 
 
+@pytest.mark.slow
 def test_another_condition_price_or_start_is_another_count_and_is_charged(
     opened: Callable[..., San],
 ) -> None:
@@ -186,6 +190,7 @@ def test_another_condition_price_or_start_is_another_count_and_is_charged(
             assert san.budget()[0].spent_upper.epsilon > before
 
 
+@pytest.mark.slow
 def test_what_the_dataset_cannot_pay_is_refused_before_a_row_is_read(
     opened: Callable[..., San],
 ) -> None:

@@ -123,6 +123,7 @@ def buckets_of(policy: Path) -> int:
     return read_layout(copy_of(policy)).buckets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3_000, pytest.param(400_000, marks=pytest.mark.slow)])
 def test_answers_are_those_of_a_copy_as_it_is(rows: int, tmp_path: Path) -> None:
     plain, encrypted = tmp_path / "plain", tmp_path / "encrypted"
@@ -151,6 +152,7 @@ def prepare(policy: Path, *, killed_after: int | None = None) -> int:
     return subprocess.run(command, check=False, env=environment, capture_output=True).returncode
 
 
+@pytest.mark.slow
 def test_nothing_on_the_disk_says_what_is_in_a_copy(tmp_path: Path) -> None:
     """Nor while it is made: whatever the moment of its death."""
     policy = clinic(tmp_path / "encrypted")
@@ -168,6 +170,7 @@ def test_nothing_on_the_disk_says_what_is_in_a_copy(tmp_path: Path) -> None:
     assert holds(plain.parent / load(plain).ledger.with_suffix(".cache"), NAME.encode())
 
 
+@pytest.mark.slow
 def test_a_preparation_that_is_killed_goes_on(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     assert prepare(policy, killed_after=3) == -signal.SIGKILL
@@ -196,6 +199,7 @@ def exchange(path: Path) -> None:
     shutil.copyfile(other, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [flip, cut_off, exchange, Path.unlink])
 def test_a_bad_bucket_is_never_read_and_made_anew_by_prepare(
     harm: Callable[[Path], None], tmp_path: Path
@@ -223,6 +227,7 @@ def leave_a_bucket_out(manifest: dict[str, Any]) -> None:
     visits["buckets"][0] = visits["buckets"][0][:0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [list_a_file_twice, leave_a_bucket_out])
 def test_a_manifest_that_somebody_without_the_key_has_written_is_not_believed(
     change: Callable[[dict[str, Any]], None], tmp_path: Path
@@ -239,6 +244,7 @@ def test_a_manifest_that_somebody_without_the_key_has_written_is_not_believed(
     assert answers(policy) == whole
 
 
+@pytest.mark.slow
 def test_a_copy_of_older_data_under_the_name_of_the_present_is_not_read(tmp_path: Path) -> None:
     """Whole, and of the same key: as a backup has it."""
     policy = clinic(tmp_path)
@@ -254,6 +260,7 @@ def test_a_copy_of_older_data_under_the_name_of_the_present_is_not_read(tmp_path
     assert answers(policy) == present
 
 
+@pytest.mark.slow
 def test_another_key_is_told_to_the_owner_and_opens_nothing(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     whole = answers(policy)
@@ -266,6 +273,7 @@ def test_another_key_is_told_to_the_owner_and_opens_nothing(tmp_path: Path) -> N
     assert answers(policy) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -284,6 +292,7 @@ def test_a_file_that_holds_no_key_is_told_to_the_owner(
     assert caught.value.faults[0].place == "engine.encryption_key_file"
 
 
+@pytest.mark.slow
 def test_a_variable_names_the_key_where_the_policy_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +303,7 @@ def test_a_variable_names_the_key_where_the_policy_does_not(
     assert not [*copy_of(policy).parent.glob("*.duckdb")]
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_not_encrypted_goes_when_there_is_a_key(tmp_path: Path) -> None:
     """And so does what a preparation of one had done when it was killed."""
     policy = clinic(tmp_path, more="")
@@ -310,6 +320,7 @@ def test_a_copy_that_is_not_encrypted_goes_when_there_is_a_key(tmp_path: Path) -
     assert {path.suffix for path in cache.iterdir()} == {"", ".buckets"}
 
 
+@pytest.mark.slow
 def test_what_a_killed_preparation_left_as_it_is_goes_whatever_it_was_of(tmp_path: Path) -> None:
     """Of other data than there are, and the encrypted copy of these is there."""
     policy = clinic(tmp_path)
@@ -320,6 +331,7 @@ def test_what_a_killed_preparation_left_as_it_is_goes_whatever_it_was_of(tmp_pat
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_a_repeat_over_another_layout_is_free(tmp_path: Path) -> None:
     """How rows are stored is part of no digest, and no version of the data."""
     policy = clinic(tmp_path, more="")
@@ -335,6 +347,7 @@ def test_a_repeat_over_another_layout_is_free(tmp_path: Path) -> None:
     assert copy_of(policy).exists()
 
 
+@pytest.mark.slow
 def test_workers_killed_while_they_read_it_cost_no_bit_and_no_epsilon(tmp_path: Path) -> None:
     """One kill for each question, at a random moment."""
     policy, instants = clinic(tmp_path, rows=60_000), random.Random(5)
@@ -360,6 +373,7 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_what_would_lie_beside_it_as_it_is_is_refused(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     text = policy.read_text()
@@ -392,6 +406,7 @@ def test_with_a_key_no_snapshot_is_taken_before_it_is_refused(tmp_path: Path) ->
     assert {path.parts[-3] for path in holds(tmp_path, NAME.encode())} == {"data"}
 
 
+@pytest.mark.slow
 def test_a_refresh_takes_no_snapshot_beside_a_key_either(tmp_path: Path) -> None:
     """Of frames that were passed before there was a key."""
     policy = clinic(tmp_path, more="")
@@ -413,6 +428,7 @@ def test_a_refresh_takes_no_snapshot_beside_a_key_either(tmp_path: Path) -> None
     assert {path.parts[-3] for path in holds(tmp_path, NAME.encode())} == {"data"}
 
 
+@pytest.mark.slow
 def test_a_key_that_leads_to_two_rows_is_refused(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     twice = tmp_path / "data/people/part2.parquet"
@@ -421,6 +437,7 @@ def test_a_key_that_leads_to_two_rows_is_refused(tmp_path: Path) -> None:
         answers(policy)
 
 
+@pytest.mark.slow
 def test_a_key_that_leads_to_rows_of_nobody_besides_is_as_good_as_in_a_copy_as_it_is(
     tmp_path: Path,
 ) -> None:
@@ -447,6 +464,7 @@ def test_no_two_files_have_a_key_in_common_and_no_word_of_the_secret_is_shown() 
     assert SECRET not in repr(opened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few_of(range(6), 1))
 def test_files_that_change_are_another_copy_and_the_one_before_goes(
     seed: int, tmp_path: Path
@@ -463,6 +481,7 @@ def test_files_that_change_are_another_copy_and_the_one_before_goes(
     assert copy_of(policy) != first
 
 
+@pytest.mark.slow
 def test_a_question_over_an_encrypted_copy_has_nowhere_to_spill(tmp_path: Path) -> None:
     policy = clinic(tmp_path)
     answers(policy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from sanql.compile import compile_plan
 from sanql.engines import Pool, Trials, open_engine, prepare
@@ -28,6 +29,7 @@ column.price = { type = "integer", bounds = [0, 100] }
 )
 
 
+@pytest.mark.slow
 def test_rows_with_a_unit_beside_them_may_be_asked_at_length(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
         connection.execute(

@@ -46,6 +46,7 @@ def moved(law: np.ndarray, by: int, room: int) -> np.ndarray:
 CLASSES = {"score": (SCORE, 0.15, 5), "member": (MEMBER, 0.3, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_no_member_of_the_class_is_told_from_the_ideal_world_more_easily(
     name: str, tmp_path: Path
@@ -80,6 +81,7 @@ def missed(null: np.ndarray, other: np.ndarray, rate: float) -> float:
     return 1 - float(np.interp(rate, np.append(0, alarms), np.append(0, hits)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_no_belief_about_a_value_moves_further_but_with_the_stated_probability(
     name: str, tmp_path: Path

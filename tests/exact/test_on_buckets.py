@@ -15,6 +15,7 @@ from support.on_buckets import Buckets, on_spark, spread
 BUCKETS = 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", [*DECLARED.values(), MEMBERS])
 def test_buckets_have_the_cells_of_one_machine(declared: str, tmp_path: Path) -> None:
     write_people(tmp_path)

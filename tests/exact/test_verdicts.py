@@ -65,6 +65,7 @@ def diets(town: Town) -> Callable[..., sanql.San]:
     return lambda exact, rows=DIETS: town(exact, rows=rows, policy=TOWN)
 
 
+@pytest.mark.slow
 def test_a_map_estimate_is_the_law_that_fits_the_counts_best(
     diets: Callable[..., sanql.San], truth: Truth
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_map_estimate_is_the_law_that_fits_the_counts_best(
     assert "exact, no noise" in answer.summary() and "count as meat" in answer.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("declared", "sql", "plain"),
     [
@@ -113,6 +115,7 @@ def test_a_stable_function_is_duckdbs(
     assert sorted(diets(declared).query(sql, exact=True).rows) == sorted(truth(plain))
 
 
+@pytest.mark.slow
 def test_a_verdict_is_on_record_before_a_row_is_read_and_repeats_are_free(
     diets: Callable[..., sanql.San], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +146,7 @@ def test_nothing_but_verdicts_is_kept_of_the_counts(diets: Callable[..., sanql.S
     assert kept["records"] == [0, 0, 0, 0] and set(kept["totals"]) <= {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
@@ -183,6 +187,7 @@ def test_a_verdict_has_no_noisy_form_and_costs_nothing_to_ask_for(
     assert san.budget()[0].spent_upper.epsilon == 0
 
 
+@pytest.mark.slow
 def test_a_second_release_of_the_same_people_is_refused_unless_either_allows_for_the_other(
     diets: Callable[..., sanql.San], tmp_path: Path
 ) -> None:
@@ -201,6 +206,7 @@ def test_a_second_release_of_the_same_people_is_refused_unless_either_allows_for
     assert 0 < together["delta"] <= 2e-6
 
 
+@pytest.mark.slow
 def test_an_update_closes_the_book_of_verdicts_too(
     diets: Callable[..., sanql.San], tmp_path: Path
 ) -> None:
@@ -217,6 +223,7 @@ def test_an_update_closes_the_book_of_verdicts_too(
     assert refused.value.code in ("exact_declaration_changed", "exact_source_changed")
 
 
+@pytest.mark.slow
 def test_a_small_cell_is_refused_with_words_that_name_no_cell(
     diets: Callable[..., sanql.San],
 ) -> None:
@@ -267,6 +274,7 @@ def test_the_number_of_records_that_is_found_passes_and_is_about_the_least(tmp_p
     assert exact.against(fewer).bound(0).delta_upper > 1e-6  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_units_with_several_rows_count_once_and_rows_of_nobody_not_at_all(
     diets: Callable[..., sanql.San], tmp_path: Path
 ) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sanql.examine import examine
 from sanql.policy import load
 from support.kinds import hospital
 
 
+@pytest.mark.slow
 def test_each_kind_is_told_of_where_it_is_written(tmp_path: Path) -> None:
     many = [f"({patient}, 1, 1, 'a')" for patient in range(9)]
     visits = ", ".join([*many, "(NULL, 2, 1, 'b')", "(5, NULL, 1, 'b')"])

@@ -46,6 +46,7 @@ def test_nothing_is_marked_before_anybody_looks_nor_while_nothing_changes(tmp_pa
     assert stat.S_IMODE(looks_path(load(policy)).stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "marked"),
     [

@@ -143,6 +143,7 @@ def test_nothing_is_looked_at_for_a_draft_that_cannot_be_written(tmp_path: Path)
     assert not list(tmp_path.glob("*.looks")) and not (tmp_path / "elsewhere.toml").exists()
 
 
+@pytest.mark.slow
 def test_years_beyond_the_calendar_and_few_rows_propose_nothing(tmp_path: Path) -> None:
     moments = pa.array([-(2**62), 2**62], pa.timestamp("us"))
     small = pa.table({"at": moments, "name of it": ["a", "b"], "kind": ["x", "y"]})

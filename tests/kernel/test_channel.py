@@ -51,6 +51,7 @@ def test_a_message_that_announces_too_much_is_not_read(pipe: tuple[int, int]) ->
         receive(read, 4, soon())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", b"\0\0", b"\0\0\0\0\0\0\0\x05abc"])
 def test_a_message_cut_short_by_silence_or_by_the_end_is_lost(
     sent: bytes, pipe: tuple[int, int]

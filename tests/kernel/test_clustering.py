@@ -43,6 +43,7 @@ def copy(request: pytest.FixtureRequest, tmp_path: Path) -> PreparedSource:
     return prepare(load(tmp_path / "policy.toml"), engine=open_engine(request.param))
 
 
+@pytest.mark.slow
 def test_every_row_of_somebody_is_there_once_and_no_other(copy: PreparedSource) -> None:
     with duckdb.connect(str(copy.database), read_only=True) as opened:
         found = opened.sql("SELECT who, bucket, cost FROM visits ORDER BY ALL").fetchall()
@@ -50,6 +51,7 @@ def test_every_row_of_somebody_is_there_once_and_no_other(copy: PreparedSource) 
         assert found == whole.fetchall()
 
 
+@pytest.mark.slow
 def test_rows_lie_in_the_order_of_buckets_and_units(copy: PreparedSource) -> None:
     assert copy.buckets == {"visits": '"bucket_"'}
     with duckdb.connect(str(copy.database), read_only=True) as opened:
@@ -59,6 +61,7 @@ def test_rows_lie_in_the_order_of_buckets_and_units(copy: PreparedSource) -> Non
     assert len({bucket for bucket, _ in rows}) > 300
 
 
+@pytest.mark.slow
 def test_nothing_is_left_beside_the_copy(copy: PreparedSource) -> None:
     names = {path.name for path in copy.database.parent.iterdir()}
     assert names == {copy.database.name, f"{copy.fingerprint}.json", "lock"}

@@ -65,6 +65,7 @@ def test_nothing_is_counted_where_nobody_has_a_turn() -> None:
     assert list(taken_by_group([], [1])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [["k0"], []])
 def test_there_may_be_more_turns_groups_and_pairs_of_a_unit_than_are_read_at_once(
     keys: list[str],

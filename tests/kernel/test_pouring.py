@@ -37,6 +37,7 @@ def worlds() -> Iterator[Pairs]:
         yield {cell: has for cell, has in zip(cells, numbers, strict=True) if has}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_in_every_small_world_one_unit_adds_something_and_no_more_than_its_room(
     room: tuple[int, int],
@@ -52,6 +53,7 @@ def test_in_every_small_world_one_unit_adds_something_and_no_more_than_its_room(
                 assert 0 <= moved <= room[kind]
 
 
+@pytest.mark.slow
 def test_it_holds_in_every_order_of_first_units() -> None:
     random = Random(1)
     for _ in range(300):
@@ -63,6 +65,7 @@ def test_it_holds_in_every_order_of_first_units() -> None:
                 assert 0 <= moved <= (2, 3)[kind]
 
 
+@pytest.mark.slow
 def test_a_unit_that_changes_moves_the_sum_by_no_more_than_its_room() -> None:
     random = Random(2)
     for _ in range(5000):

@@ -125,6 +125,7 @@ def test_with_one_processor_nothing_is_started() -> None:
     assert not _ahead
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["", "raise SystemExit(3)", "os.kill(os.getpid(), 9)"])
 def test_what_nobody_wanted_ends_with_the_process_that_started_it(
     then: str, tmp_path: Path
@@ -145,6 +146,7 @@ def test_what_nobody_wanted_ends_with_the_process_that_started_it(
         assert not Path(spill).exists()
 
 
+@pytest.mark.slow
 def test_a_forked_child_takes_none_of_its_parents(database: Path) -> None:
     start_ahead()
     (ahead,) = _ahead

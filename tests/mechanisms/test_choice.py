@@ -76,6 +76,7 @@ def agree(found: list[int], expected: list[float]) -> None:
     assert statistic <= chi2.isf(FALSE_ALARM, max(1, len(pairs) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "distances"),
     [

@@ -79,6 +79,7 @@ def beyond(noise: Noise) -> list[mpmath.mpf]:
         return [tail / whole for tail in reversed(tails)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", EVERY, ids=str)
 @pytest.mark.parametrize("confidence", CONFIDENCES)
 def test_a_half_width_is_the_least_that_reaches_its_confidence(

@@ -37,6 +37,7 @@ def law(noise: Noise) -> np.ndarray:
     return masses / masses.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noises", [*product(LAPLACE, repeat=3), *product(GAUSSIAN, repeat=3)])
 def test_all_together_stay_within_reach_as_often_as_said(
     noises: tuple[DiscreteLaplace, DiscreteLaplace, DiscreteLaplace],

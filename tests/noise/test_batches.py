@@ -42,6 +42,7 @@ def in_batches(plan: Level, batches: list[pa.Table], sampler: Any) -> NoisyCells
     return stage.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sql", "other"), ASKED)
 def test_batches_are_the_engines_choice_and_change_nothing(
     sql: str, other: bool, silent: Any

@@ -77,6 +77,7 @@ def squared_error(level: Level, known: KnownUnits, groups: int) -> float:
     return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5, 40, 200])
 @pytest.mark.parametrize("spread", [heavy, even])
 @pytest.mark.parametrize(("units", "rows"), [(1500, 40), (20_000, 10), (300, 200)])

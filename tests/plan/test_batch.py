@@ -79,6 +79,7 @@ def drawn_split(rng: random.Random, number: int) -> list[Fraction]:
     return [Fraction(share, sum(shares)) for share in shares]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few_of(range(25), 8))
 @pytest.mark.parametrize("delta", [NONE, SOME])
 def test_no_split_among_questions_one_by_one_has_a_smaller_error(
@@ -279,6 +280,7 @@ def test_questions_that_want_different_noise_are_priced_one_by_one() -> None:
     assert (found.charge.epsilon, found.charge.delta) == (1, Fraction(1, 10**9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "epsilon", [Fraction(1, 10**6), Fraction(60), Fraction(900), Fraction(5000)]
 )

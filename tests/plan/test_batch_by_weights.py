@@ -81,6 +81,7 @@ def error_of(plan: Plan) -> float:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("neighbours", "limits"), share_rows_of(product(RELATIONS, LIMITS), 2), ids=str
 )
@@ -116,6 +117,7 @@ def test_questions_beside_each_other_each_select_in_their_own_way() -> None:
     assert level.selection is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few_of(range(40), 8))
 def test_no_batch_with_lists_has_a_larger_error_than_its_questions_one_by_one(seed: int) -> None:
     rng = random.Random(seed)

@@ -89,6 +89,7 @@ def test_a_batch_of_one_question_is_that_question(sql: str, delta: Fraction) -> 
             assert noise.standard_deviation == pytest.approx(expected.standard_deviation, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few_of(range(40), 10))
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9)])
 def test_no_question_of_a_batch_starves(seed: int, delta: Fraction) -> None:

@@ -208,6 +208,7 @@ SHOWN = ("COUNT(*)", "SUM(miles)", "SUM(delay)", "AVG(delay)", "COUNT(*), SUM(mi
 GROUPED = ("", "carrier", "month", "dest", "month, day")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
 def test_whatever_is_known_no_norm_is_beyond_limits(neighbours: Neighbours) -> None:
     """A profile may be all noise: bounds stay those that the policy sets, or less."""

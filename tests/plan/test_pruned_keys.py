@@ -98,6 +98,7 @@ def with_rows(engine: duckdb.DuckDBPyConnection, key: str, where: str) -> set[ob
     return {Fraction(round(value * 10), 10) for value in found} if key == "dose" else set(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_every_key_that_has_rows_is_left(seed: int, engine: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(f"pruned {seed}")

@@ -38,6 +38,7 @@ dest = {{ type = "text" }}
 """
 
 
+@pytest.mark.slow
 def test_the_engine_weighs_as_whole_numbers_do() -> None:
     """All numbers of groups there can be: floating point never reaches the next whole number."""
     (spread, _) = key_weights(["k0"], "pairs")
@@ -160,6 +161,7 @@ def weights_of(flights: list[tuple[int, str]], groups_max: int) -> dict[str, int
     return dict(weights)
 
 
+@pytest.mark.slow
 def test_cells_are_the_weights_and_add_up_over_units(tmp_path: Path) -> None:
     rng = random.Random(16)
     flights = [
@@ -190,6 +192,7 @@ def test_cells_are_the_weights_and_add_up_over_units(tmp_path: Path) -> None:
     assert few == dict(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/2", "4"])
 @pytest.mark.parametrize("spread", [(1,), (9,), (1, 1, 4), (3,) * 30, (200, 1, 1), (1,) * 19])
 def test_a_unit_is_scaled_by_its_norm_where_its_keys_are_weighed(

@@ -34,6 +34,7 @@ def test_each_kind_has_a_budget_and_each_table_says_whose_rows_it_holds(tmp_path
     assert visits.second == SecondKind("doctor", "doctor_id", 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [

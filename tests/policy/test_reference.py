@@ -105,6 +105,7 @@ def test_every_key_is_used_by_an_example() -> None:
     assert unused == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "written", "read"),
     [

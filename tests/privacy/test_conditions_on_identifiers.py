@@ -83,6 +83,7 @@ ANSWERED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sql", "expected"), ANSWERED)
 def test_rows_are_those_that_the_condition_holds_for(san: San, sql: str, expected: int) -> None:
     assert value(san, sql) == expected

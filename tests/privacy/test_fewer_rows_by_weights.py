@@ -55,6 +55,7 @@ def level_of(policy: Policy, rows: int) -> Level:
     return Level(replace(outlined, measuring=outlined.by_weights, by_weights=None), priced)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("neighbours", "rows"),
     few_rows_of([(ORDERS[0], 2), (ORDERS[1], 3), *itertools.product(ORDERS, (2, 3, 4))], 2),

@@ -15,6 +15,7 @@ def test_no_rule_is_named_twice() -> None:
     assert len(rules) == len(set(rules)) >= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
 def test_a_rule_stands_once_in_the_source_and_can_be_broken(mutant: Mutant) -> None:
     """Where a rule has moved or reads otherwise, its entry in `mutants_of_…` moves with it."""
@@ -25,6 +26,7 @@ def test_a_rule_stands_once_in_the_source_and_can_be_broken(mutant: Mutant) -> N
     ast.parse(text.replace(mutant.kept, mutant.broken))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", sorted({mutant.test for mutant in MUTANTS}))
 def test_the_test_that_sees_it_is_there(test: str) -> None:
     file, _, name = test.partition("::")

@@ -112,6 +112,7 @@ def check_moves(level: Level, vectors: np.ndarray, relation: Neighbours) -> None
     assert moved.sum(axis=2).max() > 0.99 * declared.l1  # and no less would do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("limits", LIMITS[1:3])
 def test_a_unit_at_one_end_moves_the_pair_by_all_that_is_declared(

@@ -123,6 +123,7 @@ def test_no_score_moves_by_more_than_one_whatever_is_found(relation: Neighbours)
     assert worst == ROW
 
 
+@pytest.mark.slow
 def test_a_group_that_comes_with_a_unit_brings_nothing_into_the_choice(tmp_path: Path) -> None:
     """A unit may be the only one to keep a group in which others, who keep another, have taken much."""
     policy = write_policy(

@@ -71,6 +71,7 @@ def half_width(san: San) -> Callable[[str], float]:
     return lambda sql: san.explain(sql, **ASKED).expected[0].half_width  # type: ignore[arg-type, return-value]
 
 
+@pytest.mark.slow
 def test_noise_is_that_of_units_as_they_are_and_few_rows_are_lost(
     san: San, half_width: Callable[[str], float]
 ) -> None:
@@ -87,6 +88,7 @@ def test_noise_is_that_of_units_as_they_are_and_few_rows_are_lost(
     assert "keep" in words and "(profile of" in words
 
 
+@pytest.mark.slow
 def test_what_was_measured_before_there_was_a_profile_is_found(san: San) -> None:
     before = san.query(BY_KIND, **ASKED)  # type: ignore[arg-type]
     san.profile("visits", **PRICE)  # type: ignore[arg-type]
@@ -99,6 +101,7 @@ def test_what_was_measured_before_there_was_a_profile_is_found(san: San) -> None
     assert not fresh.cached
 
 
+@pytest.mark.slow
 def test_what_was_measured_under_an_earlier_profile_is_found(san: San) -> None:
     san.query(BY_DAY, **ASKED)  # type: ignore[arg-type]
     san.profile("visits", epsilon="1")
@@ -129,6 +132,7 @@ def test_what_was_measured_under_an_earlier_profile_is_found(san: San) -> None:
     assert san.query(AVERAGE, **ASKED).rows == fresh.rows  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_norm_is_within_limits_whatever_a_profile_says(san: San) -> None:
     san.profile("visits", **PRICE)  # type: ignore[arg-type]
     assert norm(san, BY_KIND) > 3
@@ -136,6 +140,7 @@ def test_the_norm_is_within_limits_whatever_a_profile_says(san: San) -> None:
     assert fewer.certificate.limits["rows_norm_l1"] == 3
 
 
+@pytest.mark.slow
 def test_a_batch_has_the_norms_of_a_profile(san: San) -> None:
     questions = [BY_DAY, BY_KIND]
     without = san.explain_batch(questions, epsilon=1)

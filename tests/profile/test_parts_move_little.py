@@ -51,6 +51,7 @@ def level_of(policy: Policy, kind: PartKind, column: str) -> Level:
     return level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("kind", "column"), PARTS)
 def test_any_two_units_differ_by_what_is_declared_at_most(

@@ -96,6 +96,7 @@ def limits_line(san: San, sql: str = COUNT) -> str:
     return san.explain(sql, epsilon=0.1).certificate.to_dict()["limits_in_words"]  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
 def test_it_is_charged_to_the_dataset_once_and_to_nobody_else(
     opened: Callable[..., San], neighbours: str
@@ -108,6 +109,7 @@ def test_it_is_charged_to_the_dataset_once_and_to_nobody_else(
     assert not san.history() and verify(san.policy.ledger).sound
 
 
+@pytest.mark.slow
 def test_it_tells_what_was_there(opened: Callable[..., San]) -> None:
     (profile,) = opened().profile("visits", **PRICE)  # type: ignore[arg-type]
     kept = profile.rows_kept(4)
@@ -121,6 +123,7 @@ def test_it_tells_what_was_there(opened: Callable[..., San]) -> None:
     assert sum(profile.sizes["city"].sizes.values()) == 600 + 2 * 300 + 2 * 100
 
 
+@pytest.mark.slow
 def test_every_analyst_is_told_what_limits_keep_and_without_it_that_nobody_knows(
     opened: Callable[..., San],
 ) -> None:
@@ -147,6 +150,7 @@ def test_every_analyst_is_told_what_limits_keep_and_without_it_that_nobody_knows
     assert spent(ana.budget())["ana"] == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 def test_no_share_is_told_without_the_large_units_that_it_leaves_out(
     opened: Callable[..., San],
 ) -> None:
@@ -164,6 +168,7 @@ def test_no_share_is_told_without_the_large_units_that_it_leaves_out(
     assert "some may have more than 8 rows: what they lose is in no line" in suggested
 
 
+@pytest.mark.slow
 def test_a_repeat_that_is_at_hand_is_told_of_a_profile_that_came_since(
     opened: Callable[..., San],
 ) -> None:
@@ -173,6 +178,7 @@ def test_a_repeat_that_is_at_hand_is_told_of_a_profile_that_came_since(
     assert UNKNOWN not in str(san.query(COUNT, epsilon=0.1))
 
 
+@pytest.mark.slow
 def test_limits_are_suggested_from_it_for_nothing(opened: Callable[..., San]) -> None:
     san = opened("bo")
     with pytest.raises(Refused, match="has no profile") as caught:
@@ -187,6 +193,7 @@ def test_limits_are_suggested_from_it_for_nothing(opened: Callable[..., San]) ->
         san.suggest_limits("visits", by="person_")
 
 
+@pytest.mark.slow
 def test_an_empty_list_is_refused_before_it_is_charged_unless_insisted_on(
     opened: Callable[..., San],
 ) -> None:
@@ -209,6 +216,7 @@ def test_an_empty_list_is_refused_before_it_is_charged_unless_insisted_on(
     assert san.query(sql, epsilon=1, **price).rows  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_widths_of_averages_are_over_as_many_rows_as_the_profile_tells(
     opened: Callable[..., San],
 ) -> None:
@@ -237,6 +245,7 @@ def test_widths_of_averages_are_over_as_many_rows_as_the_profile_tells(
     assert "as by the profile" in inner.note
 
 
+@pytest.mark.slow
 def test_a_list_is_refused_by_what_units_weigh_where_their_groups_are_known(
     opened: Callable[..., San],
 ) -> None:
@@ -294,6 +303,7 @@ def test_a_guess_refuses_a_list_for_nothing_and_explain_says_what_a_key_needs(
     assert san.query(insisted, epsilon=1, delta=1e-9, units_guessed=1, even_if_empty=True).rows
 
 
+@pytest.mark.slow
 def test_one_of_an_earlier_version_is_cited_as_such_and_decides_nothing(
     opened: Callable[..., San],
 ) -> None:
@@ -316,6 +326,7 @@ def test_it_must_fit_the_dataset_s_budget_as_a_whole(opened: Callable[..., San])
     assert spent(san.budget())["data"] == 0 and not san.profiles()
 
 
+@pytest.mark.slow
 def test_erasing_what_was_asked_puts_it_out_of_use_and_asking_again_is_free(
     opened: Callable[..., San],
 ) -> None:
@@ -326,6 +337,7 @@ def test_erasing_what_was_asked_puts_it_out_of_use_and_asking_again_is_free(
     assert spent(san.budget())["data"] == 6
 
 
+@pytest.mark.slow
 def test_a_part_that_the_policy_reads_otherwise_now_is_not_used(
     opened: Callable[..., San], tmp_path: Path
 ) -> None:
@@ -350,6 +362,7 @@ def test_a_table_without_such_units_is_refused(opened: Callable[..., San], table
         opened().profile(table, epsilon=1)
 
 
+@pytest.mark.slow
 def test_the_command_measures_and_shows_it(opened: Callable[..., San], tmp_path: Path) -> None:
     opened().close()
     run, policy = CliRunner(), ["profile", "-p", str(tmp_path / "policy.toml")]

@@ -53,6 +53,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "policy.toml"
 
 
+@pytest.mark.slow
 def test_it_says_what_was_opened_released_and_is_to_be_looked_at(asked: Path) -> None:
     report = gather(load(asked))
     assert report.alerts == ("dataset clinic: 75 % of its newest tranche is spent",)

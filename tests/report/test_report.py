@@ -36,6 +36,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return policy
 
 
+@pytest.mark.slow
 def test_every_charge_is_listed_once_and_adds_up_to_what_accounts_have_spent(asked: Path) -> None:
     report = gather(load(asked))
     noisy = [each for each in report.questions if not each["exact"]]
@@ -119,6 +120,7 @@ def test_the_page_answers_what_a_board_asks(asked: Path) -> None:
     assert "no fault was found" in said
 
 
+@pytest.mark.slow
 def test_an_account_without_questions_has_a_report_too(tmp_path: Path) -> None:
     policy = make_hospital(tmp_path)
     with sanql.open(policy, analyst="ana") as ana:
@@ -129,6 +131,7 @@ def test_an_account_without_questions_has_a_report_too(tmp_path: Path) -> None:
     assert "analyst cy" in page_of(report)
 
 
+@pytest.mark.slow
 def test_an_account_that_is_not_sound_has_none(tmp_path: Path) -> None:
     policy = make_hospital(tmp_path)
     with sanql.open(policy, analyst="ana") as ana:

@@ -84,6 +84,7 @@ def test_a_figure_draws_a_whisker_for_every_interval(san: San) -> None:
     assert [patch.get_height() for patch in axes.patches] == [n for _, n in answer.rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
 def test_a_picture_is_written_in_the_form_that_its_name_says(
     san: San, tmp_path: Path, name: str
@@ -158,6 +159,7 @@ def test_a_notebook_shows_a_certificate_in_sentences_and_as_text(san: San) -> No
     assert "<script>" not in hostile._repr_html_() and "\u202e" not in hostile._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_key_that_is_null_somewhere_has_a_name_and_no_place_in_an_order(
     san: San, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ async def long_answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"a" * 40_000})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["Connection: close", "Connection: keep-alive"])
 def test_whoever_does_not_read_the_last_answer_is_let_go(asked: str) -> None:
     async def unread() -> None:

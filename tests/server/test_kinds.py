@@ -25,6 +25,7 @@ def clinic(tmp_path: Path) -> Iterator[Served]:
         yield server
 
 
+@pytest.mark.slow
 def test_http_and_the_remote_client_say_whom_and_which(clinic: Served) -> None:
     with clinic.client() as ana, clinic.client("olga", "officer") as olga:
         answered = ana.post("/v1/query", json={"sql": BOTH, "epsilon": 0.25}).json()
@@ -48,6 +49,7 @@ def test_http_and_the_remote_client_say_whom_and_which(clinic: Served) -> None:
         assert {balance.protects for balance in remote.balances()} == {"doctor", "patient"}
 
 
+@pytest.mark.slow
 def test_the_wire_shows_an_account_for_each_kind(clinic: Served) -> None:
     host, _, port = clinic.server.wire.rpartition(":")
     with psycopg.connect(

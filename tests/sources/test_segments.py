@@ -164,6 +164,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", ["in_process", "workers"])
 def test_a_copy_after_a_change_is_that_of_the_files_as_they_are(
@@ -174,6 +175,7 @@ def test_a_copy_after_a_change_is_that_of_the_files_as_they_are(
     check_copy(clinic, prepared(clinic, kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few_of(range(10), 2))
 def test_a_copy_after_many_changes_is_that_of_the_files_as_they_are(
     seed: int, clinic: Policy
@@ -218,6 +220,7 @@ def three(tmp_path: Path) -> dict[str, Path]:
     return {f"s{n}": tmp_path / f"data/tests/part{n}.parquet" for n in range(3)}
 
 
+@pytest.mark.slow
 def test_a_file_that_has_not_changed_is_not_read_again(
     three: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -245,6 +248,7 @@ open_engine("in_process").copy(request, begun)
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_was_copied_before_a_kill_is_not_read_again(
     three: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -264,6 +268,7 @@ def test_a_file_that_was_copied_before_a_kill_is_not_read_again(
 MOVING = ("_cluster_parts", "_put_apart", "_place")
 
 
+@pytest.mark.slow
 def test_a_part_that_was_placed_before_a_kill_is_not_placed_twice(
     three: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +300,7 @@ open_engine(""",
     assert whole is not None and copied(request) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["rows.building.staging", ".building"])
 def test_a_byte_changed_in_what_was_begun_spoils_no_copy(what: str, clinic: Policy) -> None:
     folder = clinic.ledger.with_suffix(".cache")
@@ -326,6 +332,7 @@ prepare(load(Path(sys.argv[1])), progress, engine=open_engine("in_process"))
 """
 
 
+@pytest.mark.slow
 def test_what_was_begun_of_other_data_is_taken_where_it_is_the_same(clinic: Policy) -> None:
     """A file changes between the kill and the next preparation."""
     command = [sys.executable, "-c", KILLED_AT_FILE.format(files=13), str(clinic.path)]
@@ -342,6 +349,7 @@ def test_what_was_begun_of_other_data_is_taken_where_it_is_the_same(clinic: Poli
     }
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_it_copies_has_another_that_goes_on(clinic: Policy) -> None:
     """Three times in one preparation; each file is told of once."""
     drawn, said = random.Random(2), list[str]()
@@ -374,6 +382,7 @@ def kill(pid: str) -> None:
         os.kill(int(pid), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_preparation_killed_at_random_goes_on_with_what_its_worker_left(tmp_path: Path) -> None:
     """At once, while the worker of the one that was killed may still be there."""
     for seed in range(6):
@@ -418,6 +427,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.slow
 def test_files_are_told_of_and_then_the_parts_that_are_moved(
     clinic: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

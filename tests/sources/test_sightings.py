@@ -134,6 +134,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_whatever_changes_is_seen(town: Town, change: Callable[[Town], None]) -> None:
     policy = town.policy()

@@ -60,6 +60,7 @@ def scores(seed: int, size: int, spread: float) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["visits", "readings"])
 @pytest.mark.parametrize("column", ["sex", "flag", "swing"])
 def test_without_noise_it_is_what_the_engine_says(table: str, column: str, tmp_path: Path) -> None:
@@ -98,6 +99,7 @@ def test_the_least_is_that_of_some_corner_and_no_corner_has_less(bins: int) -> N
         assert least == pytest.approx(min(corners), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bins", [1, 2, 3, 6])
 def test_no_counts_within_have_more_than_the_greatest_and_some_have_it(bins: int) -> None:
     box = boxes(bins, 25, bins)

@@ -80,6 +80,7 @@ BY_HAND: list[tuple[str, Callable[[Row], float | None]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["visits", "readings"])
 @pytest.mark.parametrize(("text", "value"), BY_HAND)
 def test_without_noise_it_is_what_python_says(

@@ -67,6 +67,7 @@ BY_HAND: list[tuple[str, Callable[[Row], Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["visits", "readings"])
 @pytest.mark.parametrize(("text", "value"), BY_HAND)
 def test_without_noise_no_declared_value_has_more_rows(
@@ -172,6 +173,7 @@ UNKNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouping", ["", "sex", "region"])
 @pytest.mark.parametrize(("text", "value"), UNKNOWN)
 def test_without_noise_no_value_that_enough_units_share_has_more_rows(

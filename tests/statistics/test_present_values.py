@@ -51,6 +51,7 @@ def san(tmp_path_factory: pytest.TempPathFactory) -> Iterator[San]:
         yield opened
 
 
+@pytest.mark.slow
 def test_values_that_many_rows_have_are_told_and_groups_without_any_are_null(san: San) -> None:
     asked = (
         "SELECT kind, SUM(DISTINCT size), AVG(DISTINCT size), VAR_POP(DISTINCT size), "

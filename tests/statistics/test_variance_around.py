@@ -88,6 +88,7 @@ def parts(level: Level) -> tuple[Measurement, Measurement]:
     return level.measurements[second.around], second
 
 
+@pytest.mark.slow
 def test_squares_of_every_neighbour_move_no_further_than_declared(tmp_path: Path) -> None:
     """Every table of three rows, every change of one of them, around every mean noise might say."""
     san = opened(tmp_path, [1.0])
@@ -124,6 +125,7 @@ def test_both_sums_are_of_one_value_whatever_is_stored(tmp_path: Path, value: fl
     san.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "neighbours"),
     [
@@ -142,6 +144,7 @@ def test_squares_are_around_zero_where_anything_is_not_sure(
     san.close()
 
 
+@pytest.mark.slow
 def test_intervals_hold_and_errors_are_those_of_one_number(
     skewed: tuple[San, np.ndarray],
 ) -> None:
@@ -205,6 +208,7 @@ def missed(level: Level, values: list[int], confidence: Fraction, truth: float) 
 TINY = [[0, 3], [1] * 4, [0, 0, 1], [0] * 15 + [3], [0, 3] * 10, [0] * 40, [1, 2] * 25]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["VAR_POP", "STDDEV_SAMP"])
 @pytest.mark.parametrize("epsilon", [40.0, 15.0])
 def test_intervals_hold_in_95_of_100_whatever_few_rows_there_are(

@@ -78,6 +78,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", TABLES, ids=lambda values: f"{len(values)} rows")
 @pytest.mark.parametrize(
     ("table", "epsilon", "delta", "neighbours"),
@@ -125,6 +126,7 @@ def fitting(plan: Level, seen: tuple[int, int, int], less: int) -> tuple[float, 
     return float(v[fits].min()), float(v[fits].max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["VAR_POP", "VAR_SAMP"])
 def test_an_interval_has_all_that_fits_with_some_mean_and_little_else(name: str) -> None:
     x = "CASE WHEN score > 9 THEN 1 WHEN score > 5 THEN -2 ELSE 0 END"

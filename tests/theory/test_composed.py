@@ -116,6 +116,7 @@ def test_no_way_to_move_cells_with_laplace_noise_is_told_more_easily(
     assert min(spare) < 2e-3  # the worst way is one of them, and little is lost by the grid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma2", [Fraction(3), Fraction(20), Fraction(150)])
 @pytest.mark.parametrize("squared", [1, 4, 9])
 def test_no_way_to_move_cells_with_gaussian_noise_is_told_more_easily(
@@ -156,6 +157,7 @@ def test_noises_of_every_kind_add_up() -> None:
             check(pair, losses)
 
 
+@pytest.mark.slow
 def test_beliefs_stay_in_the_band_but_with_the_failure_probability() -> None:
     pair = ComposedPair((LaplaceNoise(Fraction(3), 4, 2), GaussianNoise(Fraction(40), Fraction(4))))
     for way in moves(4, 2):

@@ -21,6 +21,7 @@ from sanql.theory.implications.search import edge_named
 from theory.strategies import distributions, gammas
 
 
+@pytest.mark.slow
 @given(distributions(), distributions(), gammas())
 def test_one_order_alone_bounds_the_statistical_difference(
     p: Distribution, q: Distribution, gamma: Fraction

@@ -31,6 +31,7 @@ def content_at_random(rng: np.random.Generator, values: int, n: int) -> dict[str
     return {"databases": rows, "laws": laws}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_bad_set_is_that_of_all_databases(seed: int) -> None:
     rng = np.random.default_rng([5, 2, seed])

@@ -91,6 +91,7 @@ def by_hand(
     return worst, rarest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_instability_is_that_of_all_databases(seed: int) -> None:
     rng = np.random.default_rng([20, 7, seed])
@@ -111,6 +112,7 @@ def test_instability_is_that_of_all_databases(seed: int) -> None:
             assert found.gamma == least / (least - chance)
 
 
+@pytest.mark.slow
 def test_the_best_simulator_does_at_least_as_well_as_theorem_11_says() -> None:
     rng = np.random.default_rng(2077)
     for _ in range(40):
@@ -152,6 +154,7 @@ def test_outputs_are_as_likely_without_a_record_up_to_the_factor_of_theorem_12()
     assert pure >= 20
 
 
+@pytest.mark.slow
 def test_counts_are_databases_in_any_order() -> None:
     rng = np.random.default_rng(2012)
     for _ in range(150):

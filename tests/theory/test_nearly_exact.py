@@ -30,6 +30,7 @@ def channel(rng: np.random.Generator, sharp: int) -> Channel:
     return Channel(tuple(databases), tuple(range(12)), tuple(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharp", [0, 3, 15, 17, 40])
 def test_what_floats_skip_changes_no_result(monkeypatch: pytest.MonkeyPatch, sharp: int) -> None:
     rng = np.random.default_rng(sharp)

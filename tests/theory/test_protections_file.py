@@ -84,6 +84,7 @@ def test_a_school_that_stays_away_leaves_less_to_simulate_with() -> None:
     assert together >= least(file(rows, skewed, "records"))
 
 
+@pytest.mark.slow
 def test_records_as_tables_are_distributional_differential_privacy() -> None:
     rng = np.random.default_rng(3)
     pairs = [",".join(x) for x in product("01", repeat=2)]

@@ -60,6 +60,7 @@ def moved(name: str, prior: list[float], likelihood: list[float]) -> float:
     return math.log(sum(a * (b / a) ** order for a, b in pairs)) / (order - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_no_prior_moves_further_in_any_metric_and_one_moves_as_far(name: str) -> None:
     rng = random.Random(name)
@@ -88,6 +89,7 @@ def test_a_ratio_hardly_above_one_is_not_lost_in_rounding() -> None:
         assert exact <= Fraction(largest_move(METRICS["chi-squared"], 1 + small))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_a_bound_in_a_metric_implies_the_ratio_it_comes_from(name: str) -> None:
     for ratio in (Fraction(10**9 + 1, 10**9), Fraction(11, 10), Fraction(3), Fraction(10**5)):
@@ -121,6 +123,7 @@ def test_branch_and_bound_encloses_the_named_metrics() -> None:
             assert high <= low * 1.05
 
 
+@pytest.mark.slow
 def test_no_mechanism_of_a_level_harms_more_than_it_allows_and_one_harms_as_much() -> None:
     rng = random.Random(1)
     for _ in range(300):
@@ -146,6 +149,7 @@ def test_no_mechanism_of_a_level_harms_more_than_it_allows_and_one_harms_as_much
             assert indistinguishability_delta(p, q, Fraction(gamma)) <= Fraction(delta)
 
 
+@pytest.mark.slow
 def test_the_hardest_denial_has_the_odds_of_the_level_and_the_belief_is_by_bayes() -> None:
     rng = random.Random(2)
     for _ in range(1000):
@@ -210,6 +214,7 @@ def test_min_entropy_is_to_shannons_what_max_divergence_is_to_kl() -> None:
         assert min_entropy(law) <= shannon_entropy(law) + 1e-15
 
 
+@pytest.mark.slow
 def test_no_event_and_no_function_exceeds_the_variational_forms() -> None:
     rng = random.Random(6)
     for _ in range(1000):
@@ -229,6 +234,7 @@ def test_no_event_and_no_function_exceeds_the_variational_forms() -> None:
         assert gain <= told.kl + 1e-12
 
 
+@pytest.mark.slow
 def test_one_predicate_fails_no_more_often_than_all_at_once_and_both_are_by_definition() -> None:
     rng = random.Random(7)
     apart = 0

@@ -35,6 +35,7 @@ def best(p: Masses, q: Masses, gamma: Fraction, among: list[tuple[int, ...]]) ->
     return max(sum((p[t] - gamma * q[t] for t in event), zero) for event in among)
 
 
+@pytest.mark.slow
 def test_divergences_events_and_tests_are_those_of_all_events() -> None:
     rng = np.random.default_rng(7)
     apart = 0
@@ -60,6 +61,7 @@ def test_divergences_events_and_tests_are_those_of_all_events() -> None:
     assert apart > 10  # intervals are not enough
 
 
+@pytest.mark.slow
 def test_no_prior_and_output_move_a_belief_further_than_is_said() -> None:
     rng = np.random.default_rng(8)
     for _ in range(200):

@@ -53,6 +53,7 @@ def test_there_are_sixty_four_vectors() -> None:
     assert len(ALL) == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", ALL, ids=lambda vector: str(vector["id"]))
 def test_vector_holds(vector: dict[str, Any]) -> None:
     CHECKS[vector["kind"]](vector["input"], vector["expect"])

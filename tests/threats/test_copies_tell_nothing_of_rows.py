@@ -58,6 +58,7 @@ def prepared_as_unique(folder: Path, *, somebody_has_two_rows: bool) -> Path:
     return policy
 
 
+@pytest.mark.slow
 def test_nobody_is_told_whether_anybody_has_two_rows(tmp_path: Path) -> None:
     """Red where a copy's `one_row` counts for tables that are not declared `unique` any more."""
     seen = []
@@ -71,6 +72,7 @@ def test_nobody_is_told_whether_anybody_has_two_rows(tmp_path: Path) -> None:
 COUNTS = ", ".join(f"COUNT(DISTINCT x + {number})" for number in range(6))
 
 
+@pytest.mark.slow
 def test_whether_a_long_question_is_tried_hangs_on_no_row(tmp_path: Path) -> None:
     """Red where what is written for rows that are units decides: it is a twelfth as long."""
     tried = []
@@ -91,6 +93,7 @@ def test_whether_a_long_question_is_tried_hangs_on_no_row(tmp_path: Path) -> Non
     assert tried == [(True, True), (False, True)]
 
 
+@pytest.mark.slow
 def test_whether_a_question_is_too_long_hangs_on_nobodys_text(tmp_path: Path) -> None:
     """Red where it is the length of what is written for the data as they lie: in place, or copied.
 

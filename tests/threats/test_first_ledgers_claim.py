@@ -75,6 +75,7 @@ SECOND: dict[str, Callable[[Path], Path]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", SECOND.values(), ids=list(SECOND))
 def test_opening_a_ledger_of_0_1_0_claims_its_source_so_that_a_second_account_is_refused(
     town: Path, second: Callable[[Path], Path]

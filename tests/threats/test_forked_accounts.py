@@ -74,6 +74,7 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("leave", "code"), WAYS.values(), ids=list(WAYS))
 def test_an_account_that_went_elsewhere_is_not_charged_where_it_was(
     leave: Callable[[Path], None], code: str, town: Path

@@ -92,6 +92,7 @@ def encrypted(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "more", "make"),
     [("data", "", plainly), ("data/all.duckdb", "", plainly), ("data", KEY, encrypted)],

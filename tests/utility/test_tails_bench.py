@@ -14,6 +14,7 @@ from bench.utility.tails.shapes import SHAPES
 import sanql
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_san_and_opendp_answer_the_same_questions_of_a_shape(name: str, tmp_path: Path) -> None:
     shape = SHAPES[name]()
@@ -28,6 +29,7 @@ def test_san_and_opendp_answer_the_same_questions_of_a_shape(name: str, tmp_path
             assert theirs == pytest.approx(true, rel=1e-2, abs=1)
 
 
+@pytest.mark.slow
 def test_opendp_has_the_noise_of_the_limit_and_leaves_out_what_is_beyond(tmp_path: Path) -> None:
     shape = SHAPES["purchases"]()
     data = shape.write(tmp_path / "purchases").parent / "data" / "events.parquet"

@@ -66,6 +66,7 @@ def flights(folder: Path) -> Callable[[str], list[tuple[object, ...]]]:
 # ---- data
 
 
+@pytest.mark.slow
 def test_the_look_alike_has_as_many_of_everything_as_the_real_flights(
     flights: Callable[[str], list[tuple[object, ...]]],
 ) -> None:
@@ -125,6 +126,7 @@ def test_delays_are_as_skewed_as_the_real_ones(
     assert 0.2 <= late <= 0.26
 
 
+@pytest.mark.slow
 def test_the_look_alike_is_the_same_every_time(folder: Path) -> None:
     written = duckdb.sql(f"FROM '{folder / 'flights' / 'data' / 'flights.parquet'}'")
     once = written.to_arrow_table()
@@ -143,6 +145,7 @@ def test_fifty_questions_are_about_flights_and_ten_about_the_others() -> None:
     assert len({(each.shape, each.title) for each in questions()}) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", questions(), ids=question_id)
 def test_a_question_is_explained_or_refused_as_recorded(
     sans: dict[str, San], question: Question
@@ -155,6 +158,7 @@ def test_a_question_is_explained_or_refused_as_recorded(
     assert refusal.value.code == question.refusal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", questions(), ids=question_id)
 def test_plain_sql_knows_the_truth_by_keys(truths: Truths, question: Question) -> None:
     truth = truths.of(question)
@@ -167,6 +171,7 @@ def test_plain_sql_knows_the_truth_by_keys(truths: Truths, question: Question) -
 # ---- other libraries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", JOBS)
 def test_opendp_is_asked_the_same_question(truths: Truths, folder: Path, title: str) -> None:
     job: Job = JOBS[title]

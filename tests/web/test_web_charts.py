@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import Mock
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def lines_of(chart: ET.Element) -> list[dict[str, float]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_bar_ends_at_its_value_and_its_whisker_at_the_interval() -> None:
     chart = drawn(answer([("a", 50.0), ("b", 100.0)], [(40.0, 60.0), (80.0, 120.0)]))
     bars = [*chart.iter(f"{SVG}rect")]

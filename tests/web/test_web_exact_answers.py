@@ -17,6 +17,7 @@ pytestmark = pytest.mark.usefixtures("in_this_process")
 PUBLIC = '[table.codes]\npublic = true\n[table.people]\nprivacy_unit = "id"\nunique = true\n'
 
 
+@pytest.mark.slow
 def test_an_answer_from_public_tables_has_a_chart_without_intervals(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
@@ -33,6 +34,7 @@ def test_an_answer_from_public_tables_has_a_chart_without_intervals(tmp_path: Pa
         assert "<svg" not in ana.ask("SELECT kind, id FROM codes").text
 
 
+@pytest.mark.slow
 def test_an_exact_answer_has_a_chart_without_intervals(tmp_path: Path) -> None:
     write_people(tmp_path)
     policy = write_policy(tmp_path, REGIONS)
@@ -45,6 +47,7 @@ def test_an_exact_answer_has_a_chart_without_intervals(tmp_path: Path) -> None:
         assert "All 4 values as they are" in words(page) and "exact, no noise" in words(page)
 
 
+@pytest.mark.slow
 def test_an_exact_answer_is_explained_and_asked_for_on_the_page(tmp_path: Path) -> None:
     write_people(tmp_path)
     policy = write_policy(tmp_path, REGIONS)

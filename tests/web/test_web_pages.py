@@ -128,6 +128,7 @@ def test_that_a_dataset_may_have_spent_less_than_its_analyst_is_explained(policy
         assert ORDERS not in words(ana.get("/budgets"))  # who sees one account, compares none
 
 
+@pytest.mark.slow
 def test_where_charges_are_added_up_nothing_needs_explaining(tmp_path: Path) -> None:
     town = write_town(tmp_path / "town")
     assert 'accounting = "renyi"' not in town.read_text()

@@ -193,6 +193,7 @@ def test_signing_in_leads_back_to_the_page_that_was_wanted(hospital: Served) -> 
         assert reply.headers["location"] == "/history"
 
 
+@pytest.mark.slow
 def test_of_several_datasets_one_is_chosen_and_changed(tmp_path: Path) -> None:
     policies = [make_hospital(tmp_path / "hospital"), write_town(tmp_path / "town")]
     with served(policies) as both, Browser(both.url) as bo:

@@ -28,6 +28,7 @@ VALUES: list[tuple[str, st.SearchStrategy[Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])
 @pytest.mark.parametrize(("name", "values"), VALUES, ids=[name for name, _ in VALUES])
 def test_what_a_client_sends_is_read_as_it_was_meant(
@@ -67,6 +68,7 @@ def test_spellings_that_postgresql_takes_are_taken(
     assert received(sent, oid, binary=False, number=1) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("oid", [16, 20, 21, 23, 26, 700, 701, 1700, 1082, 1114, 25, 1043, 0])
 def test_whatever_else_comes_is_refused_by_number_and_never_quoted(oid: int, binary: bool) -> None:

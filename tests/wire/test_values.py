@@ -42,6 +42,7 @@ VALUES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [Format.TEXT, Format.BINARY])
 @pytest.mark.parametrize(("kind", "values"), VALUES, ids=[str(kind) for kind, _ in VALUES])
 def test_a_client_reads_what_was_meant(

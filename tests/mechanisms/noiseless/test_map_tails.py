@@ -40,6 +40,7 @@ def exact_tail(ratios: Ratios, count: int, weight: Fraction, ties: bool) -> Frac
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_tails_enclose_what_fractions_add_up_to(seed: int) -> None:
     random.seed(seed)
@@ -80,6 +81,7 @@ def test_a_base_is_found_where_all_ratios_are_its_powers(
     assert found == (None if base is None else (Fraction(base[0]), base[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_no_delta_is_below_the_enumerated_one(seed: int) -> None:
     random.seed(1000 + seed)
@@ -96,6 +98,7 @@ def test_no_delta_is_below_the_enumerated_one(seed: int) -> None:
         assert tail_delta(adversary, epsilon, FEW) >= truth - slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "laws",
     [

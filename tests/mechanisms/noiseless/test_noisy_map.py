@@ -23,6 +23,7 @@ def instances(seed: int, count: int) -> list[tuple[MapAdversary, Fraction]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_record_moves_a_chance_by_more_than_epsilon_and_the_worst_nearly_does() -> None:
     nearest = 0.0
     for laws, epsilon in instances(1, 120):
@@ -39,6 +40,7 @@ def test_no_record_moves_a_chance_by_more_than_epsilon_and_the_worst_nearly_does
     assert nearest > 0.9
 
 
+@pytest.mark.slow
 def test_a_wrong_law_is_told_no_more_often_than_is_said() -> None:
     informative = 0
     for laws, epsilon in instances(2, 120):

@@ -62,6 +62,7 @@ def test_one_thread_at_a_time_has_the_precision_it_asked_for() -> None:
     assert found == [300]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_certifies_although_a_thread_of_its_parent_did() -> None:
     inside = threading.Event()

@@ -111,6 +111,7 @@ def verdicts(rng: np.random.Generator, values: int) -> Verdict:
             return share_test(counted, Fraction(int(rng.integers(1, 20)), 20))
 
 
+@pytest.mark.slow
 def test_no_certified_delta_is_below_that_of_all_databases() -> None:
     rng = np.random.default_rng(11)
     informative = 0
@@ -127,6 +128,7 @@ def test_no_certified_delta_is_below_that_of_all_databases() -> None:
     assert informative > INSTANCES / 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdict", "laws", "known"),
     [
