@@ -89,7 +89,7 @@ plots: $(VENV)/.dev
 
 # The documentation as a site that needs no network, in build/site; its notebooks are run first.
 docs: $(VENV)/.docs
-	@$(BIN)/python docs/make_notebooks.py
+	@$(BIN)/python -m project.notebooks
 	@$(BIN)/python -m project.site
 
 $(VENV)/.docs: $(VENV)/.dev requirements-docs.txt

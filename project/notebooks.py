@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 
 from sanql.demo import make_hospital
 
-NOTEBOOKS = Path(__file__).with_name("notebooks")
+NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 
 
 def main() -> None:
