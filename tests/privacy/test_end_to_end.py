@@ -96,6 +96,7 @@ def test_neighbours_are_charged_and_shown_alike(
             if any(part.choices for part in planned.measurements):
                 # how many values of a unit count is drawn, and the noise is in proportion to it
                 assert {noise for noise, _ in asked} <= {*drawn(planned), *of_each_choice(planned)}
+                assert len(asked) == len(drawn(planned)), sql
                 continue
             assert Counter(noise for noise, _ in asked) == Counter(drawn(planned)), sql
 
